@@ -14,7 +14,7 @@ from scipy import sparse
 from sgdone import datasets
 from sgdone.datasets.dataset import split_at_random
 from sgdone.datasets.loading import find, recipes
-from sgdone.datasets.sets import newsgroups20
+from sgdone.datasets.sets import texts
 
 BUNDLED = ["breast-cancer", "diabetes", "digits", "iris", "wine"]
 
@@ -45,7 +45,7 @@ def offline(monkeypatch):
     def down(*_args, **_kwargs):
         raise URLError("no network in this test")
 
-    for place in ("mnist.fetch_openml", "covertype.fetch_covtype", "newsgroups20.fetch_20newsgroups"):
+    for place in ("images.fetch_openml", "covertype.fetch_covtype", "texts.fetch_20newsgroups"):
         monkeypatch.setattr(f"sgdone.datasets.sets.{place}", down)
     monkeypatch.setattr("sgdone.datasets.sets.rcv1.fetch_rcv1", down)
     monkeypatch.delenv("SGDONE_DATA", raising=False)
@@ -378,7 +378,7 @@ def test_fetch_mnist(offline):
         X = np.arange(70_000.0)[:, None] * np.ones(3)
         return X, np.array([str(i % 10) for i in range(70_000)], dtype=object)
 
-    offline.setattr("sgdone.datasets.sets.mnist.fetch_openml", fetch_openml)
+    offline.setattr("sgdone.datasets.sets.images.fetch_openml", fetch_openml)
     train, test = datasets.load("mnist"), datasets.load("mnist-7-vs-9", subset="test")
     assert calls[0] == (("mnist_784",), {"version": 1, "return_X_y": True, "as_frame": False})
     assert (len(train.y), train.X[-1, 0]) == (60_000, 59_999)
@@ -406,7 +406,7 @@ def test_fetch_newsgroups20(offline):
         files = [f"/cache/{subset}/{i}" for i in range(len(texts))]
         return SimpleNamespace(data=texts, target=targets, target_names=["cats", "dogs"], filenames=files)
 
-    offline.setattr("sgdone.datasets.sets.newsgroups20.fetch_20newsgroups", fetch_20newsgroups)
+    offline.setattr("sgdone.datasets.sets.texts.fetch_20newsgroups", fetch_20newsgroups)
     train = datasets.load("newsgroups20")
     assert train.feature_names == ["and", "bark", "cat", "dog", "dogs", "sat", "the"]
     assert counts(train) == {0: 2, 1: 2}
@@ -416,8 +416,8 @@ def test_fetch_newsgroups20(offline):
 
 def test_folder_and_fetcher_agree_on_the_order_of_newsgroups20():
     documents = [("b", "2", "x"), ("a", "10", "y"), ("a", "9", "z"), ("b", "1", "w")]
-    one = newsgroups20._split(documents, documents)
-    other = newsgroups20._split(documents[::-1], documents)
+    one = texts._split(documents, documents)
+    other = texts._split(documents[::-1], documents)
     np.testing.assert_array_equal(one.train.X, other.train.X)
     np.testing.assert_array_equal(one.train.y, other.train.y)
 

@@ -231,7 +231,7 @@ def test_predict_copies_columns_and_says_what_is_new(sgdone, file, people, tmp_p
     lines = result.stdout.splitlines()
     assert lines[0] == "id,w,prediction,probability_<=50K,probability_>50K"
     assert [line.rpartition("K,")[0].rsplit(",", 1)[0] for line in lines[1:]] == ["NA,", "007,1", '"a,b",2']
-    assert "warning: gaps in columns that had none in fit: 'w'" in result.stderr
+    assert "warning: missing values in columns that had none in fit: 'w'" in result.stderr
     assert result.stderr.count("warning") == 1
     assert report["ids"] == {"id": ["NA", "007", "a,b"]}
     message = sgdone("predict", model, path, "--id", "idd", code=1).stderr

@@ -95,7 +95,7 @@ def test_the_library_of_a_frame_of_numbers_does_not_matter(kind, binary, same_mo
     same_model(found, expected)
     assert found.coef_.dtype == np.float32
     assert found.feature_names_in_.tolist() == list("abcde")
-    assert found.encoder_.plans_[0].encoder.gaps.mean == expected.encoder_.plans_[0].encoder.gaps.mean
+    assert found.encoder_.plans_[0].encoder.imputer.mean == expected.encoder_.plans_[0].encoder.imputer.mean
     np.testing.assert_array_equal(found.predict_proba(FLOAT32[kind](frame)), expected.predict_proba(frame))
 
 
@@ -159,7 +159,7 @@ def test_weights_are_frequencies_in_means_too(problem):
     repeated = frame.loc[frame.index.repeat(weight)]
     weighted = LinearRegressor(random_state=0).fit(frame, score, sample_weight=weight)
     expected = LinearRegressor(random_state=0).fit(repeated, np.repeat(score, weight))
-    assert weighted.encoder_.plans_[0].encoder.gaps.mean == pytest.approx(repeated["age"].mean(), rel=1e-12)
+    assert weighted.encoder_.plans_[0].encoder.imputer.mean == pytest.approx(repeated["age"].mean(), rel=1e-12)
     np.testing.assert_allclose(weighted.predict(frame), expected.predict(frame), atol=0.02)
     np.testing.assert_allclose(weighted.feature_share_, expected.feature_share_, atol=1e-12)
 
@@ -239,7 +239,9 @@ def test_a_gap_first_met_in_predict_takes_the_mean(kind, binary):
     model = LinearClassifier(random_state=0).fit(frame, y)
     gap, filled = frame.copy(), frame.copy()
     gap.iloc[3, 1], filled.iloc[3, 1] = np.nan, frame["b"].mean()
-    with pytest.warns(UserWarning, match="gaps in columns that had none in fit: 'b'. They are filled by the mean") as w:
+    with pytest.warns(
+        UserWarning, match="missing values in columns that had none in fit: 'b'. They are replaced by the mean"
+    ) as w:
         found = model.predict_proba(gap if kind == "pandas" else pl.from_pandas(gap))
     assert len(w) == 1
     assert w[0].filename == __file__
@@ -333,7 +335,7 @@ class TestStreams:
         frame = pd.DataFrame(X, columns=list("abcde"))
         model = LinearClassifier(random_state=0).partial_fit(frame[:100], y[:100], classes=[0, 1])
         model.partial_fit(frame[100:], y[100:])
-        means = [plan.encoder.gaps.mean for plan in model.encoder_.plans_]
+        means = [plan.encoder.imputer.mean for plan in model.encoder_.plans_]
         np.testing.assert_allclose(means, X.mean(axis=0), rtol=1e-12)
 
     def test_what_features_are_part_of(self):

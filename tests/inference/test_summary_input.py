@@ -144,7 +144,7 @@ def test_values_that_are_not_finite_are_named(value, framed, plain):
         with pytest.raises(ValueError, match="row 4 of X holds infinity in column 'bmi'"):
             model.predict_interval(bad, model.summary(frame, y))
     else:
-        with pytest.warns(UserWarning, match="gaps in columns that had none in fit: 'bmi'"):
+        with pytest.warns(UserWarning, match="missing values in columns that had none in fit: 'bmi'"):
             model.summary(bad, y)
 
 

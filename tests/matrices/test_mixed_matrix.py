@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sgdone.matrices.mixed_matrix import MixedMatrix, in_one_storage, stacked, with_dense_columns
+from sgdone.matrices.mixed_matrix import MixedMatrix, in_one_storage, with_dense_columns
 from sgdone.rows import ArraySource, Rows, Scaling
 from sgdone.rows.rows import squared_norms
 from storage_forms import duplicated, long_indices, unsorted
@@ -63,11 +63,6 @@ def test_with_dense_columns(make, n_dense, rng):
     found = with_dense_columns(make(X), n_dense)
     assert isinstance(found, np.ndarray if n_dense == 5 else MixedMatrix if n_dense else sparse.csr_array)
     np.testing.assert_array_equal(found if n_dense == 5 else found.toarray(), X)
-
-
-def test_stacked(rng):
-    matrix, X = table(rng)
-    np.testing.assert_array_equal(stacked([matrix, matrix[:2]]).toarray(), np.vstack([X, X[:2]]))
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_a_plain_frame_knows_its_means(stored):
     loaded = stored(model)
     assert loaded.encoder_.is_plain
     gaps = frame.assign(x=np.nan)
-    with pytest.warns(UserWarning, match="gaps in columns that had none in fit: 'x'"):
+    with pytest.warns(UserWarning, match="missing values in columns that had none in fit: 'x'"):
         assert np.array_equal(loaded.decision_function(gaps), model.decision_function(gaps))
     assert np.array_equal(loaded.decision_function(frame), model.decision_function(frame))
 

@@ -25,9 +25,9 @@ def _no_downloads(monkeypatch):
         raise URLError("tests download nothing")
 
     for place in (
-        "mnist.fetch_openml",
+        "images.fetch_openml",
         "covertype.fetch_covtype",
-        "newsgroups20.fetch_20newsgroups",
+        "texts.fetch_20newsgroups",
         "rcv1.fetch_rcv1",
     ):
         monkeypatch.setattr(f"sgdone.datasets.sets.{place}", down)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sgdone.readers import text_blocks
 from sgdone.readers.input_files import input_files
-from sgdone.readers.reading import read, read_parts
+from sgdone.readers.reading import read, read_as_written, read_parts, written_parts
 from sgdone.readers.table import DataError, ReadOptions
 from sgdone.readers.text_blocks import whole_rows
 
@@ -231,3 +231,12 @@ class TestMisprints:
         path.write_text("\n".join(lines))
         with pytest.raises(DataError, match=f"line 2,001, column 'y': the label is '{cell}', .*{message}"):
             reading(path)
+
+
+def test_columns_as_written_of_files_without_a_header(tmp_path):
+    for name, cells in (("a.csv", "007,NA\n8,b\n"), ("b.csv", "9,c\n")):
+        (tmp_path / name).write_text(cells)
+    files = input_files(tmp_path)
+    found = list(written_parts(files, ReadOptions(files[0].path, features=["1"], header=False)))
+    assert found == [{"x1": ["007", "8"]}, {"x1": ["9"]}]
+    assert read_as_written(tmp_path / "a.csv", ["2"], header=False) == {"x2": ["NA", "b"]}

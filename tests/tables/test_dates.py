@@ -148,7 +148,7 @@ def test_dates_with_and_without_a_zone_are_not_compared(first, later, message):
     encoder = TableEncoder().fit(first)
     with pytest.raises(ValueError, match=message):
         encoder.transform(later)
-    with pytest.warns(UserWarning, match="gaps in columns"):
+    with pytest.warns(UserWarning, match="missing values in columns"):
         encoder.transform(pa.table({"d": pa.array([None], later.schema.field("d").type)}))
 
 

@@ -30,7 +30,8 @@ from sgdone.cli.scores import score, score_opened
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.interfaces.stop_rule import Status
 from sgdone.machine import interruption
-from sgdone.readers.table import DataError, listed
+from sgdone.message_text import listed
+from sgdone.readers.table import DataError
 
 
 def fit_and_report(arguments: FitArguments) -> None:

@@ -27,8 +27,8 @@ from sgdone.fit.loaded_rows import LoadedRows
 from sgdone.fit.options import FitOptions
 from sgdone.fit.streamed_rows import StreamedRows
 from sgdone.losses.learning_task import Task, task_of_values
-from sgdone.message_text import did_you_mean
-from sgdone.readers.table import ReadOptions, Table, listed
+from sgdone.message_text import did_you_mean, listed
+from sgdone.readers.table import ReadOptions, Table
 
 #: A numeric label of more values may be a quantity or a class: the user must say which.
 _MOST_VALUES = 20

@@ -20,9 +20,9 @@ from sgdone.fit.fitted_model import FittedModel
 from sgdone.inference import Summary
 from sgdone.inference.summary import INTERCEPT
 from sgdone.inference.wald import ColumnTest
-from sgdone.message_text import did_you_mean
+from sgdone.message_text import did_you_mean, listed
 from sgdone.model_file import load_fitted, read_header
-from sgdone.readers.table import ReadOptions, Table, listed
+from sgdone.readers.table import ReadOptions, Table
 from sgdone.rows.faults import as_classes
 
 

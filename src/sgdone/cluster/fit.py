@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sgdone.cluster.engine import Engine
 from sgdone.cluster.partition import ClassWeights, LabelCoding
 from sgdone.cluster.partition_source import FirstRounds, PartitionSource
-from sgdone.cluster.phases import cluster_phases
+from sgdone.cluster.phases import AverageOfPartitions, ExactOnPartitions
 from sgdone.cluster.rounds import RoundLog, RoundRecord, Rounds, written_on_errors
 from sgdone.cluster.statistics import RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
@@ -100,7 +100,7 @@ class PartitionedRows(TrainingRows):
             yield FitProblem(
                 sources=[lambda: source],
                 objective=options.objective(1, None if classes is None else classes.size),
-                phases=cluster_phases(source, units, options.seed),
+                phases=(AverageOfPartitions(source, units, options.seed), ExactOnPartitions(options.seed)),
                 stop=options.stop,
                 columns=columns,
                 classes=classes,
@@ -168,16 +168,13 @@ def _statistics(
     rounds: Rounds, task: Task, class_weight: Any, *, digest: bool
 ) -> tuple[RowStatistics, ClassWeights | None]:
     """Statistics of all rows, with the weights of their classes."""
-    statistics: RowStatistics | None = rounds.sum(Statistics(task, digest=digest))
-    if statistics is None:
-        raise ValueError("no partition has a row of positive weight: there is nothing to learn from")
+    statistics: RowStatistics = rounds.sum_of_rows(Statistics(task, digest=digest), "learn from")
     weights: ClassWeights | None = None
     if class_weight is not None:
         labels = statistics.labels
         assert labels.classes is not None
         weights = ClassWeights(labels.classes, class_weight_values(class_weight, labels.classes, labels.weights))
-        statistics = rounds.sum(Statistics(task, weights, digest))
-        assert statistics is not None
+        statistics = rounds.sum_of_rows(Statistics(task, weights, digest), "learn from")
     if not LEAST_ROWS <= statistics.weight <= MOST_ROWS:
         raise ValueError(
             f"the sample weights sum to {statistics.weight:.3g}, which cannot be a number of rows: divide them by "

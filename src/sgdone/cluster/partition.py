@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sgdone.fit.labels import encode_known, plain_labels, signs
 from sgdone.losses.learning_task import Task
-from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.matrices.mixed_matrix import MixedMatrix, arrays_of
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.matrices.stacking import widened
 from sgdone.readers.file_parts import FilePart
@@ -49,14 +49,7 @@ class ClassWeights:
 @message
 @dataclass(frozen=True)
 class LabelCoding:
-    """How labels and sample weights become those of the sums; the same for all partitions.
-
-    Parameters
-    ----------
-    classes : ndarray or None
-        The labels, sorted; None in regression.
-    class_weights : ClassWeights or None
-        Weights of the classes, if they have any.
+    """How labels and sample weights become those of the sums; ``classes`` are sorted, None in regression.
 
     Examples
     --------
@@ -76,14 +69,11 @@ class LabelCoding:
 
     def is_same(self, other: "LabelCoding") -> bool:
         """Whether rows have the same labels and weights in both."""
-        if self is other:
-            return True
-        mine, theirs = self.class_weights, other.class_weights
-        if mine is None or theirs is None:
-            same = mine is theirs
-        else:
-            same = _same(mine.classes, theirs.classes) and _same(mine.values, theirs.values)
-        return same and _same(self.classes, other.classes)
+        return self is other or all(map(_same, self._arrays(), other._arrays()))
+
+    def _arrays(self) -> list[NDArray[Any] | None]:
+        weights = self.class_weights
+        return [self.classes, *((None, None) if weights is None else (weights.classes, weights.values))]
 
 
 def _same(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
@@ -149,7 +139,7 @@ class Partition:
         self.groups = None if groups is None else plain_labels(np.asarray(groups))
         if self.groups is not None and self.groups.shape != self.y.shape:
             raise ValueError(f"X has {self.y.size:,} rows, but groups has the shape {self.groups.shape}")
-        self._forget()
+        self._labelled: tuple[LabelCoding, ArraySource, MemoryRows] | None = None
 
     @classmethod
     def of_table(cls, number: int, table: Table, held_out: "Partition | None" = None) -> "Partition":
@@ -186,10 +176,7 @@ class Partition:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # The arrays of a partition that has been sent lie anywhere in a message.
         self.__dict__.update({name: aligned(value) for name, value in state.items()})
-        self._forget()
-
-    def _forget(self) -> None:
-        self._labelled: tuple[LabelCoding, ArraySource, MemoryRows] | None = None
+        self._labelled = None
 
     @property
     def n_rows(self) -> int:
@@ -199,15 +186,8 @@ class Partition:
     @property
     def nbytes(self) -> int:
         """Bytes of the rows, and about as many for a copy in the units of training."""
-        parts: list[Any] = [self.X.dense, self.X.sparse] if isinstance(self.X, MixedMatrix) else [self.X]
-        sizes = [
-            sum(own.nbytes for own in (part.data, part.indices, part.indptr))
-            if hasattr(part, "indptr")
-            else part.nbytes
-            for part in parts
-        ]
         weight = 0 if self.sample_weight is None else self.sample_weight.nbytes
-        return int(2 * sum(sizes) + self.y.nbytes + weight)
+        return int(2 * sum(part.nbytes for part in arrays_of(self.X)) + self.y.nbytes + weight)
 
     @property
     def is_table(self) -> bool:
@@ -322,15 +302,7 @@ def _numbers(array: NDArray[Any]) -> Array:
 
 
 def read_partition(number: int, part: FilePart) -> Partition:
-    """Read a part of a file; a part that cannot be read has the reason, with file and row, as its ``fault``.
-
-    Parameters
-    ----------
-    number : int
-        Place among the partitions.
-    part : FilePart
-        From `sgdone.readers.file_parts.file_parts`.
-    """
+    """Read a part of a file; a part that cannot be read has the reason, with file and row, as its ``fault``."""
     try:
         return Partition.of_table(number, part.read())
     except (MemoryError, OSError, TypeError, ValueError) as error:

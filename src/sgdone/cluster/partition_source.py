@@ -33,19 +33,7 @@ class LabelledSum(AroundSum):
 
 @final
 class PartitionSource(Source):
-    """Rows in partitions: a run asks them for sums, and reads no blocks.
-
-    Parameters
-    ----------
-    rounds : Rounds
-        Sends the requests.
-    coding : LabelCoding
-        The labels.
-    statistics : RowStatistics
-        Statistics of all rows.
-    log : RoundLog, optional
-        Keeps the sums of all rounds.
-    """
+    """Rows in partitions: a run asks them for sums, and reads no blocks."""
 
     is_remote = True
 
@@ -97,17 +85,7 @@ def traffic_of(record: RoundRecord) -> Traffic:
 class FirstRounds:
     """The rounds before a run, which find the columns and labels: they are part of its trace.
 
-    Parameters
-    ----------
-    hooks : sequence of callables
-        Called after each round; a returned text ends the run once it has a first model.
-    began : float
-        When the fit began, by ``time.perf_counter``.
-
-    Attributes
-    ----------
-    trace : list of TraceRow
-        One row per round.
+    A text that a hook returns ends the run once it has a first model.
     """
 
     def __init__(self, hooks: Sequence[Hook], began: float) -> None:

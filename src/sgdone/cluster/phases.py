@@ -121,20 +121,13 @@ class BankPass(RowSum):
         return BankSums(losses, losses.weight, losses.weight * coef, losses.weight * intercept)
 
 
-@final
-@dataclass(frozen=True)
-class PartitionAverage:
-    """The average of the chosen candidates, the best of them, and the progressive losses of all."""
-
-    model: Model
-    lead: Candidate
-    losses: ProgressiveLosses
-
-
 def average(
     system: System, coding: LabelCoding, statistics: RowStatistics, units: Units, seed: int
-) -> Generator[RowSum, Any, PartitionAverage]:
-    """Train the bank on each partition, choose by the summed losses, and average by the weights of the rows."""
+) -> Generator[RowSum, Any, tuple[Model, ProgressiveLosses]]:
+    """Train the bank on each partition, choose by the summed losses, and average by the weights of the rows.
+
+    It returns the average of the chosen candidates, and the progressive losses of all.
+    """
     objective, rows = system.objective, statistics.rows
     smoothness = smoothness_of(objective, statistics.labels)
     mean_weight = statistics.weight / rows
@@ -155,12 +148,12 @@ def average(
         "each" if size <= _MOST_BYTES else "none",
     )
     sums: BankSums = yield request
-    chosen, lead = sums.losses.tied, CANDIDATES[sums.losses.lead]
+    chosen = sums.losses.tied
     if request.models == "each":
-        return PartitionAverage(sums.mean_of(chosen), lead, sums.losses)
+        return sums.mean_of(chosen), sums.losses
     candidates, own = tuple(CANDIDATES[k] for k in chosen), tuple(alphas[k] for k in chosen)
     trained: BankSums = yield replace(request, candidates=candidates, alphas=own, models="mean")
-    return PartitionAverage(trained.mean_of([0]), lead, sums.losses)
+    return trained.mean_of([0]), sums.losses
 
 
 def smoothness_of(objective: Objective, labels: LabelSums) -> float:
@@ -224,15 +217,6 @@ class AverageOfPartitions(Method):
     """One pass of the bank over each partition, merged by averaging; the first model of a fit, whatever the budget.
 
     Where each partition has one class, models of partitions predict that class: a constant prediction is then better.
-
-    Parameters
-    ----------
-    source : PartitionSource
-        The partitions.
-    units : Units
-        Units of the columns.
-    seed : int
-        Draws the order of the rows.
     """
 
     offers: ClassVar[Needs] = Bank.offers
@@ -268,15 +252,15 @@ class AverageOfPartitions(Method):
     def _readings(self, state: AverageState) -> Generator[RowSum, Any, None]:
         """The pass of the bank, and the losses of its average and of a constant prediction."""
         source, system = self.source, state.system
-        found: PartitionAverage = yield from average(system, source.coding, source.statistics, self.units, self.seed)
-        models = np.array([state.model, system.from_user(found.model.coef, found.model.intercept)])
+        mean, bank = yield from average(system, source.coding, source.statistics, self.units, self.seed)
+        models = np.array([state.model, system.from_user(mean.coef, mean.intercept)])
         sums: ArraySum = yield LabelledSum(LossesAt(system, models), source.coding)
         *losses, weight = sums.values.tolist()
         best = 1 if losses[1] < losses[0] else 0
         unit = 2.0 * losses[best] / weight if system.objective.is_regression else 1.0
-        state.unit, state.losses = max(unit, float(np.finfo(np.float64).tiny)), found.losses
+        state.unit, state.losses = max(unit, float(np.finfo(np.float64).tiny)), bank
         state.loss = losses[best] / weight
-        state.model, state.lead = models[best], found.lead if best else PLAIN[0]
+        state.model, state.lead = models[best], CANDIDATES[bank.lead] if best else PLAIN[0]
 
     def solution(self, state: AverageState) -> Model:
         """The best model so far."""
@@ -318,10 +302,7 @@ class AverageOfPartitions(Method):
 class ExactOnPartitions(ExactPhase):
     """Newton's method over partitions, from the average of the bank; each sum is a round.
 
-    Parameters
-    ----------
-    key : int
-        Draws validation rows, if the penalty is chosen by them.
+    ``key`` draws validation rows, if the penalty is chosen by them.
     """
 
     needs: ClassVar[Needs] = Needs(smooth_loss=True)
@@ -406,11 +387,6 @@ class ExactOnPartitions(ExactPhase):
         reason = f"no step lowers the training objective, {value:.6g}"
         reason += f", by the {_gain(state):.2g} that is expected" if np.isfinite(_gain(state)) else ""
         return replace(ended, reason=reason, advice="Give a larger alpha.")
-
-
-def cluster_phases(source: PartitionSource, units: Units, seed: int) -> Sequence[Method]:
-    """The phases of a fit over partitions."""
-    return AverageOfPartitions(source, units, seed), ExactOnPartitions(seed)
 
 
 def progressive_loss(state: AverageState) -> dict[str, Any]:

@@ -32,20 +32,12 @@ class LoggedRound:
 
 @final
 class RoundLog:
-    """Rounds in a checkpoint.
-
-    Parameters
-    ----------
-    checkpoints : FitCheckpoints
-        The file, the seconds between two writes, and whether to resume from it.
-    identity : dict
-        Data and options of the fit.
-    """
+    """Rounds in a checkpoint; ``identity`` is that of the data and the options of the fit."""
 
     def __init__(self, checkpoints: FitCheckpoints, identity: dict[str, Any]) -> None:
         self._checkpoints, self._file = checkpoints, CheckpointFile(checkpoints.path, identity)
-        stored = checkpoints.read(identity, None)
-        self._rounds = [] if stored is None else [_round(parts) for parts in stored["rounds"]]
+        stored = checkpoints.read(identity, None) or {"rounds": []}
+        self._rounds = [LoggedRound(str(key), sums.tobytes(), int(size)) for key, sums, size in stored["rounds"]]
         self._position = 0
         self._written = time.monotonic()
 
@@ -95,11 +87,6 @@ def written_on_errors(log: RoundLog | None) -> Iterator[None]:
         raise
 
 
-def _round(parts: Any) -> LoggedRound:
-    digest, answer, received = parts
-    return LoggedRound(str(digest), answer.tobytes(), int(received))
-
-
 @final
 @dataclass(frozen=True)
 class RoundRecord:
@@ -138,13 +125,6 @@ class Rounds:
         Called with the record of each round.
     log : RoundLog, optional
         Sums of earlier rounds of the same fit, which are not requested again; later rounds are added to it.
-
-    Attributes
-    ----------
-    records : list of RoundRecord
-        The rounds made so far.
-    after_round : callable or None
-        May be changed.
     """
 
     def __init__(
@@ -164,7 +144,8 @@ class Rounds:
         """The sum of the answers of all partitions that have rows; None if there is none."""
         began = time.perf_counter()
         parts = self._parts(request)
-        log, digest = self._log, _digest(parts)
+        digests = {part: hashlib.sha256(part).digest() for part in parts}
+        log, digest = self._log, hashlib.sha256(b"".join(digests[part] for part in parts)).hexdigest()
         logged = None if log is None else log.next_round(digest)
         if logged is not None and not request.identifies_rows:
             answer, received = from_bytes(logged.answer), logged.bytes_received
@@ -174,18 +155,21 @@ class Rounds:
                 log.check_same(logged, to_bytes(answer))
             elif log is not None:
                 log.add(digest, to_bytes(answer), received)
-        sent, unsent = sum(map(len, parts)), self._new_bytes(parts)
-        record = RoundRecord(
-            request.request_name,
-            sent * answer.count,
-            unsent * answer.count,
-            received,
-            time.perf_counter() - began,
-        )
+        sent, unsent = sum(map(len, parts)), sum(len(part) for part in digests if digests[part] not in self._sent)
+        self._sent.update(digests.values())
+        seconds = time.perf_counter() - began
+        record = RoundRecord(request.request_name, sent * answer.count, unsent * answer.count, received, seconds)
         self.records.append(record)
         if self.after_round is not None:
             self.after_round(record)
         return answer.value
+
+    def sum_of_rows(self, request: RowSum, purpose: str) -> Any:
+        """The sum; raise if no partition has rows, and say what they are needed for: "learn from", "summarise"."""
+        found = self.sum(request)
+        if found is None:
+            raise ValueError(f"no partition has a row of positive weight: there is nothing to {purpose}")
+        return found
 
     def encode(self, encoder: Any) -> None:
         """Replace the tables of all partitions by the features of an encoder."""
@@ -223,13 +207,6 @@ class Rounds:
         self._packed = {id(value): known.get(id(value)) or (value, to_bytes(value)) for value in shared}
         return data, *(packed for _, packed in self._packed.values())
 
-    def _new_bytes(self, parts: Parts) -> int:
-        """Bytes of the parts that no earlier round has sent."""
-        digests = {hashlib.sha256(part).digest(): len(part) for part in parts}
-        found = sum(size for digest, size in digests.items() if digest not in self._sent)
-        self._sent.update(digests)
-        return found
-
     def _check_numbers(self, numbers: set[int]) -> None:
         """Raise if a partition is missing."""
         if self._n_partitions is None:
@@ -242,10 +219,3 @@ class Rounds:
                 f"partition {min(missing)}: expected one answer from each of the partitions 0 to "
                 f"{self._n_partitions - 1}, but the engine returned those of {len(numbers)} partitions"
             )
-
-
-def _digest(parts: Parts) -> str:
-    found = hashlib.sha256()
-    for part in parts:
-        found.update(hashlib.sha256(part).digest())
-    return found.hexdigest()

@@ -18,17 +18,7 @@ Array = NDArray[np.float64]
 @message
 @dataclass(frozen=True)
 class HeldOutRows:
-    """Scores, labels and weights of the rows that are held out.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows, n_outputs)
-        Linear scores of the model.
-    labels : ndarray of shape (n_rows,)
-        Classes or targets.
-    weights : ndarray of shape (n_rows,) or None
-        Sample weights, if there are any.
-    """
+    """Linear scores (rows × outputs), labels and weights of the rows that are held out."""
 
     scores: Array
     labels: NDArray[Any]

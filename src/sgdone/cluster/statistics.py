@@ -11,7 +11,7 @@ from sgdone.cluster.messages import PartitionError
 from sgdone.cluster.partition import ClassWeights, Partition
 from sgdone.cluster.rounds import Rounds
 from sgdone.losses.learning_task import Task
-from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.matrices.mixed_matrix import arrays_of
 from sgdone.message_text import RowError, shortened
 from sgdone.readers.table import reads_as_number
 from sgdone.rows.faults import check_labels
@@ -178,11 +178,9 @@ class Statistics(RowSum):
 
 def _digest(partition: Partition) -> str:
     """A digest of features, labels and weights, row by row in their order."""
-    X, weight = partition.X, partition.sample_weight
+    weight = partition.sample_weight
     labels = partition.y.astype(str) if partition.y.dtype == object else partition.y
-    parts = [np.ascontiguousarray(labels), *([] if weight is None else [weight])]
-    for own in [X.dense, X.sparse] if isinstance(X, MixedMatrix) else [X]:
-        parts += [own.data, own.indices, own.indptr] if hasattr(own, "indptr") else [own]
+    parts = [labels, *([] if weight is None else [weight]), *arrays_of(partition.X)]
     return _digest_of(*(np.ascontiguousarray(part).reshape(-1).view(np.uint8) for part in parts if part.size))
 
 
@@ -248,10 +246,14 @@ def _check_same(first: RowStatistics, second: RowStatistics) -> None:
         raise PartitionError(
             f"{here} has the column {shown[0]!r} at place {wrong}, {there} has {shown[1]!r}: all need the same columns"
         )
+    _check_kinds(first, second)
+
+
+def _check_kinds(first: "RowStatistics | RowFacts", second: "RowStatistics | RowFacts") -> None:
     if first.labels.kind != second.labels.kind:
         raise PartitionError(
-            f"{here} has labels that are {second.labels.kind}, those of {there} are {first.labels.kind}: "
-            "convert all labels to one type"
+            f"partition {second.partition} has labels that are {second.labels.kind}, those of partition "
+            f"{first.partition} are {first.labels.kind}: convert all labels to one type"
         )
 
 
@@ -288,11 +290,7 @@ class RowFacts:
 
     def merge(self, other: "RowFacts") -> "RowFacts":
         """The facts about the rows of both; raise if their labels differ in kind."""
-        if self.labels.kind != other.labels.kind:
-            raise PartitionError(
-                f"partition {other.partition} has labels that are {other.labels.kind}, those of partition "
-                f"{self.partition} are {self.labels.kind}: convert all labels to one type"
-            )
+        _check_kinds(self, other)
         return replace(
             self,
             rows=self.rows + other.rows,

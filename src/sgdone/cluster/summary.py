@@ -163,17 +163,7 @@ def _joined(first: Array, second: Array) -> Array | None:
 @message
 @dataclass(frozen=True)
 class AskLevelFacts(RowSum):
-    """Ask for facts about the levels of the rows.
-
-    Parameters
-    ----------
-    classes : ndarray or None
-        The classes; None in a regression.
-    class_weights : ClassWeights or None
-        Their weights, if they have any.
-    features : list of ndarray
-        The features of each division.
-    """
+    """Ask for facts about the levels of the rows, given the features of each division."""
 
     classes: NDArray[Any] | None
     class_weights: ClassWeights | None
@@ -252,14 +242,6 @@ class SummaryProblem:
 _KEPT: "WeakKeyDictionary[Partition, tuple[str, SampleRows]]" = WeakKeyDictionary()
 
 
-def rows_of_partition(partition: Partition, problem: SummaryProblem) -> SampleRows:
-    """The rows of a partition, which are cached for the next round."""
-    known = _KEPT.get(partition)
-    if known is None or known[0] != problem.key:
-        known = _KEPT[partition] = problem.key, problem.rows(partition)
-    return known[1]
-
-
 @final
 @message
 @dataclass(frozen=True)
@@ -270,20 +252,15 @@ class SampleSum(AroundSum):
 
     def of(self, partition: Partition) -> Any:
         """The sum over these rows."""
-        return self.request.of(rows_of_partition(partition, self.problem))
+        known = _KEPT.get(partition)
+        if known is None or known[0] != self.problem.key:
+            known = _KEPT[partition] = self.problem.key, self.problem.rows(partition)
+        return self.request.of(known[1])
 
 
 @final
 class PartitionedSample:
-    """The rows of all partitions. Each sum is a round; the curvature at the last model is cached.
-
-    Parameters
-    ----------
-    rounds : Rounds
-        Sends the requests.
-    problem : SummaryProblem
-        The problem of the summary.
-    """
+    """The rows of all partitions. Each sum is a round; the curvature at the last model is cached."""
 
     local_rows = None
 
@@ -299,8 +276,13 @@ class PartitionedSample:
         """The sum over the rows of all partitions."""
         if not isinstance(request, SecondOrderAt):
             return self._ask(request)
-        if self._last is not None and _includes(self._last[0], request):
-            return self._last[1]
+        if self._last is not None:
+            full, sums = self._last
+            mine, theirs = full.system, request.system
+            same = mine.objective == theirs.objective and mine.scaling.is_same(theirs.scaling)
+            # Sums with the curvature also answer requests without it.
+            if same and request.curvature in ("full", "none") and np.array_equal(full.model, request.model):
+                return sums
         found: SecondOrder = self._ask(request)
         if request.curvature == "full":
             self._last = request, found
@@ -314,13 +296,6 @@ class PartitionedSample:
         if found is None:
             raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
         return found
-
-
-def _includes(full: SecondOrderAt, other: SecondOrderAt) -> bool:
-    """Whether sums with the curvature also answer another request."""
-    mine, theirs = full.system, other.system
-    same = mine.objective == theirs.objective and mine.scaling.is_same(theirs.scaling)
-    return same and other.curvature in ("full", "none") and np.array_equal(full.model, other.model)
 
 
 @final
@@ -359,9 +334,7 @@ class AskInputForm(RowSum):
 
 def encode_tables(rounds: Rounds, model: FittedModel, n_features: int) -> None:
     """Encode tables by the encoder of the model; raise for rows that are not those of the model."""
-    form: InputForm | None = rounds.sum(AskInputForm())
-    if form is None:
-        raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
+    form: InputForm = rounds.sum_of_rows(AskInputForm(), "summarise")
     encoder = model.encoder_
     if form.is_table and encoder is None:
         raise ValueError(
@@ -398,10 +371,6 @@ def summarise_partitions(
         As in ``summary``; "cluster" needs the ``groups`` of each partition.
     columns, level, reference, weights
         As in ``summary``.
-
-    Returns
-    -------
-    Summary
 
     Examples
     --------
@@ -464,8 +433,6 @@ def _coding(
     columns, names = encoder.column_features(), fitted.feature_names
     divisions = divisions_of(columns, names)
     features = [own.features for own in divisions]
-    facts: LevelSums | None = rounds.sum(AskLevelFacts(classes, class_weights, features))
-    if facts is None:
-        raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
+    facts: LevelSums = rounds.sum_of_rows(AskLevelFacts(classes, class_weights, features), "summarise")
     coding = coding_of(columns, names, divisions, facts, fit_intercept=objective.fit_intercept)
     return replace(coding, left_out={**encoder.left_out_, **coding.left_out})

@@ -29,13 +29,6 @@ def merge_encoders(
     If ``second`` learnt in one call, features are numbered as if `TableEncoderCore.partial_fit_encode` of ``first`` had
     been called with its rows. A column that has no values in one of them has missing values there.
 
-    Parameters
-    ----------
-    first, second : TableEncoderCore
-        What was learnt from the rows of each; they do not change.
-    first_rows, second_rows : int
-        The number of these rows.
-
     Examples
     --------
     >>> one, two = TableEncoderCore(), TableEncoderCore()
@@ -149,14 +142,12 @@ class KindVotes:
                     f"partition {two.partition} is an array, partition {one.partition} is a data frame: give one kind"
                 )
             return self
-        names = list(dict.fromkeys([*self.votes, *other.votes]))
-        return KindVotes(
-            self.partition, {name: _added(self.votes.get(name, {}), other.votes.get(name, {})) for name in names}
-        )
-
-
-def _added(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
-    return {kind: first.get(kind, 0) + second.get(kind, 0) for kind in dict.fromkeys([*first, *second])}
+        votes = {name: dict(kinds) for name, kinds in self.votes.items()}
+        for name, kinds in other.votes.items():
+            own = votes.setdefault(name, {})
+            for kind, count in kinds.items():
+                own[kind] = own.get(kind, 0) + count
+        return KindVotes(self.partition, votes)
 
 
 @final
@@ -169,11 +160,9 @@ class KindsOfColumns(RowSum):
         """Votes of these rows, one per row."""
         if not partition.is_table:
             return KindVotes(partition.number, None)
-        rows = partition.X
-        columns = zip(rows.column_names, rows.columns, strict=True)
-        return KindVotes(
-            partition.number, {name: _votes(settle(name, column), rows.num_rows) for name, column in columns}
-        )
+        columns = zip(partition.X.column_names, partition.X.columns, strict=True)
+        votes = {name: _votes(settle(name, column), partition.n_rows) for name, column in columns}
+        return KindVotes(partition.number, votes)
 
 
 def _votes(column: Column, n_rows: int) -> dict[str, int]:
@@ -195,11 +184,6 @@ class LearnColumns(RowSum):
 
     Levels, words and missing values are numbered by partition, then by first appearance, because partitions are
     merged in their order.
-
-    Parameters
-    ----------
-    columns : dict
-        Kinds of columns by name: those of `agreed_kinds`.
     """
 
     in_order: ClassVar[bool] = True
@@ -236,18 +220,8 @@ def _agreed(votes: Mapping[str, int]) -> Kind:
 
 
 def learnt_encoder(rounds: Rounds, columns: Mapping[str, str] | None = None) -> TableEncoderCore | None:
-    """Encoder of the tables of all partitions, which are replaced by their features; None if they are not tables.
-
-    Parameters
-    ----------
-    rounds : Rounds
-        Sends the requests.
-    columns : dict, optional
-        Kinds of columns that the user states.
-    """
-    votes: KindVotes | None = rounds.sum(KindsOfColumns())
-    if votes is None:
-        raise ValueError("no partition has a row of positive weight: there is nothing to learn from")
+    """Encoder of the tables of all partitions, which are replaced by their features; None if they are not tables."""
+    votes: KindVotes = rounds.sum_of_rows(KindsOfColumns(), "learn from")
     if votes.votes is None:
         if columns:
             raise ValueError(f"columns={dict(columns)!r} needs data frames: the partitions are arrays without names")

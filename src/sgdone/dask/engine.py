@@ -3,7 +3,6 @@
 import gc
 import hashlib
 import logging
-import os
 import re
 import time
 import uuid
@@ -19,6 +18,7 @@ from sgdone.cluster import Engine, Partition, PartitionError, encode_partition, 
 from sgdone.cluster.engine import FAN_IN, groups_of
 from sgdone.cluster.messages import Answer, Parts, to_bytes
 from sgdone.cluster.partition import read_partition
+from sgdone.machine.threads import n_processors
 from sgdone.readers.file_parts import FilePart
 
 #: Seconds between two looks at the workers while answers are awaited.
@@ -39,11 +39,6 @@ class DaskEngine(Engine):
 
     Requests are sent once to the cluster, whose workers pass them on to each other. Answers of neighbours are merged by
     the workers. A partition that is lost with its worker is made again by the graph that it came from.
-
-    Parameters
-    ----------
-    partitions : sequence of Delayed
-        Each makes a `Partition`, numbered from 0.
     """
 
     def __init__(self, partitions: Sequence[Delayed]) -> None:
@@ -52,7 +47,10 @@ class DaskEngine(Engine):
         #: Parts of the last request, by digest: the next round may have them too.
         self._sent: dict[bytes, Delayed] = {}
         if self._client is not None:
-            _wait_for_workers(self._client)
+            try:
+                self._client.wait_for_workers(1, timeout=_timeout())
+            except TimeoutError as error:
+                raise TimeoutError(_no_workers(self._client)) from error
         self._partitions = self._kept(partitions)
 
     def ask(self, parts: Parts, *, in_order: bool = False) -> list[bytes]:
@@ -102,7 +100,13 @@ class DaskEngine(Engine):
             try:
                 return list(dask.persist(*partitions))
             except Exception as error:
-                raise _failure(partitions, error) from error
+                # Each is computed again, to find the one that fails.
+                for number, part in enumerate(partitions):
+                    try:
+                        part.compute()
+                    except Exception as own:
+                        raise PartitionError(f"partition {number}: {_text(own)}") from error
+                raise PartitionError(f"a partition could not be computed once: {_text(error)}") from error
         kept = list(self._client.persist(list(partitions)))
         self._wait([_future(part) for part in kept])
         self._raise_for_failed(kept)
@@ -117,7 +121,8 @@ class DaskEngine(Engine):
         if failed:
             self._raise_for_failed(self._partitions)
             error = failed[0].exception()
-            raise PartitionError(f"{_partition_in(error)}{_text(error)}") from error
+            task = re.search(r"sgdone-round-\d+-[0-9a-f]{8}-(\d+)", str(error))  # its key
+            raise PartitionError(f"{'' if task is None else f'partition {task[1]}: '}{_text(error)}") from error
         found: list[bytes] = self._client.gather(futures)
         return found
 
@@ -202,13 +207,6 @@ def _count_workers(dask_scheduler: Any) -> int:
     return sum(worker.status.name == "running" for worker in dask_scheduler.workers.values())
 
 
-def _wait_for_workers(client: Any) -> None:
-    try:
-        client.wait_for_workers(1, timeout=_timeout())
-    except TimeoutError as error:
-        raise TimeoutError(_no_workers(client)) from error
-
-
 def _no_workers(client: Any) -> str:
     address = getattr(client.scheduler, "address", client)
     return (
@@ -224,22 +222,6 @@ def _future(part: Delayed) -> Any:
     return futures_of(part)[0]
 
 
-def _failure(partitions: Sequence[Delayed], error: Exception) -> PartitionError:
-    """The error of the first partition that cannot be computed; they are computed again, one after the other."""
-    for number, part in enumerate(partitions):
-        try:
-            part.compute()
-        except Exception as own:
-            return PartitionError(f"partition {number}: {_text(own)}")
-    return PartitionError(f"a partition could not be computed once: {_text(error)}")
-
-
-def _partition_in(error: BaseException) -> str:
-    """The partition that a task of a round was of, from its key."""
-    found = re.search(r"sgdone-round-\d+-[0-9a-f]{8}-(\d+)", str(error))
-    return "" if found is None else f"partition {found[1]}: "
-
-
 def _text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
@@ -247,10 +229,7 @@ def _text(error: BaseException) -> str:
 def delayed_files(parts: Sequence[FilePart]) -> list[Delayed]:
     """Partitions, each read by a worker from its part of a file; a part that is lost with its worker is read again.
 
-    Parameters
-    ----------
-    parts : sequence of FilePart
-        From `sgdone.readers.file_parts.file_parts`. The workers need the files under the same names.
+    The workers need the files under the same names.
     """
     read, label = delayed(read_partition, pure=False), uuid.uuid4().hex[:8]
     return [read(number, part, dask_key_name=f"sgdone-read-{label}-{number}") for number, part in enumerate(parts)]
@@ -272,41 +251,22 @@ def connected(address: str) -> Iterator[None]:
         "local" for as many worker processes as there are processors, of one thread each; otherwise the address of a
         scheduler, as "tcp://10.0.0.1:8786".
     """
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
     if address == LOCAL:
-        with _local_cluster() as cluster, Client(cluster):
+        processes = {"n_workers": n_processors(), "threads_per_worker": 1, "processes": True, "preload": _IGNORE_CTRL_C}
+        quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+        with LocalCluster(**processes, **quiet) as cluster, Client(cluster):
             yield
         return
     try:
         client = Client(address)
     except (OSError, ValueError) as error:
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         seconds = dask.config.get("distributed.comm.timeouts.connect", "30s")
         raise ConnectionError(
-            f"{address}: no Dask scheduler answers within {seconds} ({_first_line(error)}): check the address, or "
+            f"{address}: no Dask scheduler answers within {seconds} ({reason}): check the address, or "
             "start a scheduler with `dask scheduler` and workers with `dask worker`"
         ) from error
     with client:
         yield
-
-
-def _local_cluster() -> Any:
-    from distributed import LocalCluster
-
-    return LocalCluster(
-        n_workers=_n_processors(),
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=None,
-        silence_logs=logging.CRITICAL,
-        preload=_IGNORE_CTRL_C,
-    )
-
-
-def _n_processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__

@@ -14,20 +14,17 @@ from sgdone.sums.row_sum import merged
 def predicted(model: Any, method: str, X: Any) -> Any:
     """What a method of a fitted estimator predicts for the rows of X, not computed yet.
 
-    Parameters
-    ----------
-    model : LinearClassifier or LinearRegressor
-        The estimator without Dask.
-    method : str
-        "predict", "predict_proba" and the like.
-    X : dask array, dask data frame, list of delayed, or anything else
-        Rows. The result is an array, a series or data frame with the index of ``X``, or a list of delayed arrays. Data
-        in memory are predicted at once.
+    The result is an array, a series or data frame with the index of ``X``, or a list of delayed arrays. Data in memory
+    are predicted at once.
     """
     if is_array(X):
-        return _of_array(model, method, whole_rows(X))
+        rows, example = whole_rows(X), _example(model, method)
+        shape = {"drop_axis": 1} if example.ndim == 1 else {"chunks": (rows.chunks[0], (example.shape[1],))}
+        own = {"model": dask.delayed(model), "method": method, "meta": example, "dtype": example.dtype}
+        return rows.map_blocks(_of_block, **own, **shape)
     if is_frame(X):
-        return _of_frame(model, method, X)
+        meta = _framed(model, _example(model, method, n_rows=1), None).iloc[:0]
+        return X.map_partitions(_of_partition, model=dask.delayed(model), method=method, meta=meta)
     if is_delayed_list(X):
         sent = dask.delayed(model)
         return [dask.delayed(_of_part)(part, sent, method) for part in X]
@@ -50,19 +47,6 @@ def _score_sums(model: Any, partition: Partition) -> ScoreSums | None:
     if partition.fault:
         raise ValueError(f"partition {partition.number}: {partition.fault}")
     return None if partition.is_empty else score_sums(model, partition)
-
-
-def _of_array(model: Any, method: str, X: Any) -> Any:
-    example = _example(model, method)
-    chunks = {"drop_axis": 1} if example.ndim == 1 else {"chunks": (X.chunks[0], (example.shape[1],))}
-    return X.map_blocks(
-        _of_block, model=dask.delayed(model), method=method, meta=example, dtype=example.dtype, **chunks
-    )
-
-
-def _of_frame(model: Any, method: str, X: Any) -> Any:
-    meta = _framed(model, _example(model, method, n_rows=1), None).iloc[:0]
-    return X.map_partitions(_of_partition, model=dask.delayed(model), method=method, meta=meta)
 
 
 def _of_block(block: Any, model: Any, method: str) -> Any:

@@ -109,11 +109,6 @@ def load(
     dtype : float64 or float32, default=float64
         Dtype of ``X``.
 
-    Returns
-    -------
-    Dataset
-        Features, labels, names and a description.
-
     Raises
     ------
     DatasetNotFound

@@ -282,8 +282,8 @@ def divisions_of(columns: Sequence[ColumnFeatures], names: Sequence[str]) -> lis
     found: list[Division] = []
     for column in columns:
         found += [Division(group.name, column.name, group.features, False) for group in column.groups]
-        if column.gap is not None:
-            found.append(Division(str(names[column.gap]), column.name, np.array([column.gap]), True))
+        if column.missing is not None:
+            found.append(Division(str(names[column.missing]), column.name, np.array([column.missing]), True))
     return found
 
 

@@ -63,7 +63,8 @@ def write_atomically(path: str | os.PathLike[str], *, fixed_name: bool = False) 
             if target.exists():
                 shutil.copymode(target, temporary)
             yield temporary
-            _flush(temporary)
+            with temporary.open("rb+") as stream:
+                os.fsync(stream.fileno())  # a power failure must not leave an empty file
             temporary.replace(target)
             _flush_folder(target.parent)
     finally:
@@ -102,12 +103,6 @@ def _named(path: Path) -> Iterator[None]:
         if error.filename is not None or error.errno is None:
             raise
         raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def _flush(path: Path) -> None:
-    """Flush the content to disk before the rename: a power failure must not leave an empty file."""
-    with path.open("rb+") as stream:
-        os.fsync(stream.fileno())
 
 
 def _flush_folder(folder: Path) -> None:

@@ -6,18 +6,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = [
-    "FEWER_COLUMNS",
-    "MemoryBudget",
-    "NotEnoughMemoryError",
-    "available_memory",
-    "check_memory",
-    "check_training_memory",
-    "memory_errors_explained",
-    "size_text",
-    "training_text",
-]
-
 _MEMINFO, _STATM = Path("/proc/meminfo"), Path("/proc/self/statm")
 _CGROUPS, _OWN_CGROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 #: Names of the files with the limit and the usage of a cgroup: version 2, then version 1.

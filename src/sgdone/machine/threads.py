@@ -68,10 +68,14 @@ def blas_threads() -> int:
     return min(max(found, default=1), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
 
 
+def n_processors() -> int:
+    """Processors for this process."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def n_threads() -> int:
     """Threads that parse text: as many as there are processors for this process, at most four."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(processors, 4)
+    return min(n_processors(), 4)
 
 
 def mapped(function: Callable[[Item], Found], items: Iterable[Item], threads: int) -> Iterable[Found]:

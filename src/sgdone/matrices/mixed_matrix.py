@@ -1,6 +1,5 @@
 """Matrices whose first columns are dense and whose other columns are sparse."""
 
-from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
@@ -143,18 +142,16 @@ def with_dense_columns(X: Any, n_dense: int) -> Any:
     return MixedMatrix(_as_array(X[:, :n_dense]), sparse.csr_array(X[:, n_dense:]))
 
 
+def arrays_of(X: Any) -> list[Any]:
+    """The arrays that hold a dense, CSR or mixed matrix; an Arrow table as it is."""
+    if isinstance(X, MixedMatrix):
+        return [X.dense, *arrays_of(X.sparse)]
+    return [X.data, X.indices, X.indptr] if hasattr(X, "indptr") else [X]
+
+
 def in_one_storage(X: Any) -> Any:
     """A dense array or CSR matrix as it is; a `MixedMatrix` as a CSR matrix, for what is not done often."""
     return X.tocsr() if isinstance(X, MixedMatrix) else X
-
-
-def stacked(parts: Sequence[Any]) -> Any:
-    """The rows of several matrices of one storage, one matrix after the other."""
-    if isinstance(parts[0], MixedMatrix):
-        return MixedMatrix(stacked([part.dense for part in parts]), stacked([part.sparse for part in parts]))
-    if isinstance(parts[0], np.ndarray):
-        return np.vstack(parts)
-    return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 
 def _as_array(X: Any) -> NDArray[Any]:

@@ -9,6 +9,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, final
 
@@ -108,8 +109,6 @@ def _new(place: Location) -> RawStream:
     return RawStream(place.open("rb", buffering=0))
 
 
-__all__ = ["COMPRESSED", "can_be_read_again", "format_suffix", "head_of", "is_compressed", "opened"]
-
 #: Extensions of compressed files, ignored when the format is inferred.
 COMPRESSED = frozenset({".gz", ".bz2", ".xz", ".zst", ".zstd"})
 
@@ -130,12 +129,6 @@ class _Members(io.RawIOBase):
     """A file of bzip2 or xz: compressed members, one after the other; zeros may follow each of them.
 
     Python's own readers end without an error where something else follows a member.
-
-    Parameters
-    ----------
-    stream : file
-    new_member : callable
-        Returns a decompressor of one member.
     """
 
     def __init__(self, stream: IO[bytes], new_member: Callable[[], Any]) -> None:
@@ -210,25 +203,14 @@ class _Zstd(io.RawIOBase):
         return len(piece)
 
 
-def _bzip2(stream: IO[bytes]) -> IO[bytes]:
-    return io.BufferedReader(_Members(stream, bz2.BZ2Decompressor), _BUFFER)
-
-
-def _xz(stream: IO[bytes]) -> IO[bytes]:
-    return io.BufferedReader(_Members(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ)), _BUFFER)
-
-
-def _zstd(stream: IO[bytes]) -> IO[bytes]:
-    return io.BufferedReader(_Zstd(stream), _BUFFER)
-
-
+_xz_member = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ)
+#: Decompressed streams, by the first bytes of a file: gzip, bzip2, xz, zstd.
 _OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
-    b"BZh": _bzip2,
-    b"\xfd7zXZ\x00": _xz,
-    b"\x28\xb5\x2f\xfd": _zstd,
+    b"BZh": lambda stream: io.BufferedReader(_Members(stream, bz2.BZ2Decompressor), _BUFFER),
+    b"\xfd7zXZ\x00": lambda stream: io.BufferedReader(_Members(stream, _xz_member), _BUFFER),
+    b"\x28\xb5\x2f\xfd": lambda stream: io.BufferedReader(_Zstd(stream), _BUFFER),
 }
-_UNSUPPORTED = {b"PK\x03\x04": "a zip archive"}
 
 
 @contextmanager
@@ -244,7 +226,7 @@ def opened(place: Location, on_bytes: Callable[[int], None] | None = None) -> It
         Called with the number of bytes of the file, compressed if it is, that have been read since the last call.
     """
     with _explained(place), raw_stream(place, on_bytes) as raw:
-        opener = _opener(raw.head(_LONGEST_MAGIC), place)
+        opener = _opener(_not_zip(raw.head(_LONGEST_MAGIC), place))
         buffered = io.BufferedReader(raw, _BUFFER)
         if opener is None:
             yield buffered
@@ -260,14 +242,14 @@ def head_of(place: Location, size: int) -> bytes:
             return stream.read(size)
     with _explained(place):
         head = raw_head(place, size)
-        opener = _opener(head, place)
+        opener = _opener(_not_zip(head, place))
         return head if opener is None else _beginning(opener(io.BufferedReader(RawStream(io.BytesIO(head)))), size)
 
 
 def is_compressed(place: Location) -> bool:
     """Whether :func:`opened` decompresses the file."""
     with _explained(place):
-        return _magic(raw_head(place, _LONGEST_MAGIC), _OPENERS) is not None
+        return _opener(raw_head(place, _LONGEST_MAGIC)) is not None
 
 
 def format_suffix(place: Location) -> str:
@@ -293,26 +275,22 @@ def _explained(place: Location) -> Iterator[None]:
     except FileNotFoundError as error:
         raise DataError(f"{name}: no such file{_similar(place)}") from error
     except (EOFError, _DamagedError, zlib.error, gzip.BadGzipFile) as error:
-        member = getattr(error, "member", "")
-        raise DataError(
-            f"{name}{member}: cannot be decompressed ({error}): the file is truncated or damaged"
-        ) from error
+        name += getattr(error, "member", "")
+        raise DataError(f"{name}: cannot be decompressed ({error}): the file is truncated or damaged") from error
     except OSError as error:
         raise DataError(f"{name}: cannot be read ({error.strerror or error})") from error
 
 
-def _opener(head: bytes, place: Location) -> Callable[[Any], Any] | None:
-    unsupported = _magic(head, _UNSUPPORTED)
-    if unsupported is not None:
+def _not_zip(head: bytes, place: Location) -> bytes:
+    if head.startswith(b"PK\x03\x04"):
         raise DataError(
-            f"{shown(place)}: is {unsupported}: decompress it first (only gzip, bzip2, xz and zstd are supported)"
+            f"{shown(place)}: is a zip archive: decompress it first (only gzip, bzip2, xz and zstd are supported)"
         )
-    opener: Callable[[Any], Any] | None = _magic(head, _OPENERS)
-    return opener
+    return head
 
 
-def _magic(head: bytes, known: dict[bytes, Any]) -> Any:
-    return next((value for start, value in known.items() if head.startswith(start)), None)
+def _opener(head: bytes) -> Callable[[Any], Any] | None:
+    return next((opener for start, opener in _OPENERS.items() if head.startswith(start)), None)
 
 
 def _beginning(stream: IO[bytes], size: int) -> bytes:

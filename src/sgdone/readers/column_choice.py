@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sgdone.message_text import counted
+from sgdone.message_text import counted, listed
 from sgdone.readers.locations import Location, shown
-from sgdone.readers.table import ReadOptions, listed
+from sgdone.readers.table import ReadOptions
 from sgdone.tables.frames import is_string
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -225,10 +225,7 @@ class FileSetColumns:
             )
 
 
-Schemas = Sequence[tuple[ReadOptions, Any]]
-
-
-def common_types(schemas: Schemas, chosen: FileSetColumns) -> dict[str, Any]:
+def common_types(schemas: Sequence[tuple[ReadOptions, Any]], chosen: FileSetColumns) -> dict[str, Any]:
     """The type of each column to read: that of all files, or one to which theirs are cast without changing a value.
 
     Integers of different sizes become the larger ones, integers and floats floats, dictionaries and strings strings.
@@ -242,7 +239,7 @@ def common_types(schemas: Schemas, chosen: FileSetColumns) -> dict[str, Any]:
             common = _common(found.get(name, kind), kind)
             if common is None:
                 raise options.error(
-                    f"the type is {kind}, but {first_type(schemas, name)} in {shown(first[name].path)}: write the "
+                    f"the type is {kind}, but {schemas[0][1].field(name).type} in {shown(first[name].path)}: write the "
                     "files with the same types, or leave the column out with drop=",
                     place=f"column {name!r}",
                 )
@@ -251,29 +248,20 @@ def common_types(schemas: Schemas, chosen: FileSetColumns) -> dict[str, Any]:
     return found
 
 
-def first_type(schemas: Schemas, name: str) -> Any:
-    """The type of a column in the first file."""
-    return schemas[0][1].field(name).type
-
-
 def cast_columns(table: Any, types: Mapping[str, Any], options: ReadOptions, place: str) -> Any:
     """A table with columns of given types, in their order; ``place`` says where it is in the file."""
-    return pa.table(
-        [_cast(table.column(name), kind, name, options, place) for name, kind in types.items()], names=list(types)
-    )
-
-
-def _cast(column: Any, kind: Any, name: str, options: ReadOptions, place: str) -> Any:
-    if column.type == kind:
-        return column
-    try:
-        return column.cast(kind)
-    except pa.ArrowInvalid as error:
-        raise options.error(
-            f"the type is {column.type} here and {kind} with the other files, and a value would change ({error}): "
-            "write the files with the same types",
-            place=f"{place}, column {name!r}",
-        ) from error
+    made = {}
+    for name, kind in types.items():
+        column = table.column(name)
+        try:
+            made[name] = column if column.type == kind else column.cast(kind)
+        except pa.ArrowInvalid as error:
+            raise options.error(
+                f"the type is {column.type} here and {kind} with the other files, and a value would change ({error}): "
+                "write the files with the same types",
+                place=f"{place}, column {name!r}",
+            ) from error
+    return pa.table(made)
 
 
 def _common(one: Any, other: Any) -> Any | None:

@@ -70,7 +70,9 @@ class FilePart:
             if table.X.shape[0]:
                 found.append(table)
         if not found:
-            return replace(_empty(self.options), unlabelled=unlabelled)
+            names = self.options.features
+            X: Any = sparse.csr_array((0, 1)) if names is None else pa.table({name: pa.nulls(0) for name in names})
+            return Table(X, np.empty(0), name=shown(self.options.path), unlabelled=unlabelled)
         made = concatenated(found)
         return replace(made, X=self._features(made.X), labelled=None, unlabelled=unlabelled)
 
@@ -79,7 +81,6 @@ class FilePart:
         if self.last:
             assert reader.read_groups is not None
             return reader.read_groups(self.options, range(self.first, self.last), self.types)
-        assert reader.parts is not None
         return reader.parts([self.options])
 
     def _features(self, X: Any) -> Any:
@@ -109,17 +110,7 @@ class FilePart:
 @final
 @dataclass(frozen=True)
 class FileParts:
-    """The parts of several files, in their order.
-
-    Parameters
-    ----------
-    parts : list of FilePart
-        One a file, or one a row group.
-    format : str
-        Name of the reader.
-    columns : Columns or None
-        What the columns are for; None for formats without names of columns.
-    """
+    """The parts of several files, in their order; ``columns`` is None for formats without names of columns."""
 
     parts: list[FilePart]
     format: str
@@ -140,13 +131,6 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
     Parquet files are divided at their row groups, and Arrow files at their record batches, unless they are compressed
     as a whole. Files of other formats are one part each.
 
-    Parameters
-    ----------
-    files : sequence of InputFile
-        From :func:`sgdone.readers.input_files.input_files`. All have one format, and the same columns in any order.
-    options : ReadOptions
-        How to read them; ``path`` is ignored.
-
     Examples
     --------
     >>> import tempfile
@@ -158,7 +142,9 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
     >>> [part.read().X.to_pydict() for part in file_parts(found, ReadOptions(found[0].path)).parts]
     [{'a': [1.0, 1.5]}, {'a': [2.0, 2.5]}]
     """
-    each = [replace(options, path=_absolute(file.path)) for file in files]
+    # Absolute paths mean the same in other processes.
+    paths = [file.path.absolute() if isinstance(file.path, Path) else file.path for file in files]
+    each = [replace(options, path=path) for path in paths]
     for own in each:
         if not can_be_read_again(own.path):
             raise own.error("is a pipe or device, which several processes cannot read: give regular files")
@@ -193,22 +179,9 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
     return FileParts(parts, name, columns)
 
 
-def _absolute(path: Any) -> Any:
-    """A path that means the same in other processes."""
-    return path.absolute() if isinstance(path, Path) else path
-
-
 def _is_blank(column: Any) -> bool:
     """Whether a column of strings has blanks and words for missing values only: its type is that of other parts."""
     if not pa.types.is_large_string(column.type):
         return False
     head = without_missing_words(column.slice(0, 1000))
     return bool(head.null_count == len(head) and without_missing_words(column).null_count == len(column))
-
-
-def _empty(options: ReadOptions) -> Table:
-    """No rows."""
-    X: Any = sparse.csr_array((0, 1))
-    if options.features is not None:
-        X = pa.table({name: pa.nulls(0) for name in options.features})
-    return Table(X, np.empty(0), name=shown(options.path))

@@ -177,7 +177,11 @@ def _local_files(place: Path) -> list[InputFile]:
         link, folder = again[0]
         links = f" ({len(again) - 1:,} more folders are such links)" if len(again) > 1 else ""
         warn_user(f"{link}: is the same folder as {folder}: its files are read once{links}.")
-    return [_local(path) for path in files]
+    return [
+        # A pipe has no size; what does not exist is an error when it is opened.
+        InputFile(path, path.stat().st_size, path.stat().st_mtime_ns) if path.is_file() else InputFile(path)
+        for path in files
+    ]
 
 
 def _matching(pattern: Path, again: _Again) -> list[Path]:
@@ -189,13 +193,6 @@ def _matching(pattern: Path, again: _Again) -> list[Path]:
     if not files:
         raise DataError(f"{pattern}: no file matches{_hint(pattern)}")
     return files
-
-
-def _local(path: Path) -> InputFile:
-    if not path.exists() or not path.is_file():  # a pipe; what does not exist is an error when it is opened
-        return InputFile(path)
-    status = path.stat()
-    return InputFile(path, status.st_size, status.st_mtime_ns)
 
 
 def _below(folder: Path, again: _Again, entered: dict[str, Path] | None = None) -> Iterator[Path]:
@@ -291,7 +288,7 @@ def _remote_files(place: RemoteFile) -> list[InputFile]:
         system, path = RemoteFile(base + options).file_system()
         info = system.get_file_info(path.rstrip("/") if pattern else path)
         if info.type == fs.FileType.File:
-            return [_remote(place, info)]
+            return [InputFile(place, info.size, info.mtime_ns)]
         if info.type == fs.FileType.NotFound:
             missing = "the folder of the pattern does not exist" if pattern else "no such file or folder"
             raise DataError(f"{place}: {missing}")
@@ -309,11 +306,8 @@ def _remote_files(place: RemoteFile) -> list[InputFile]:
     }
     if pattern and not known:
         raise DataError(f"{place}: no file matches; {base} has {len(infos):,} files")
-    return [_remote(file, known[file]) for file in (known if pattern else _data_files(place, known))]
-
-
-def _remote(file: RemoteFile, info: Any) -> InputFile:
-    return InputFile(file, info.size, info.mtime_ns)
+    chosen = known if pattern else _data_files(place, known)
+    return [InputFile(file, known[file].size, known[file].mtime_ns) for file in chosen]
 
 
 def _is_wanted(name: str, pattern: str | None) -> bool:

@@ -3,21 +3,21 @@
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from sgdone.kernels.machine_words import PADDING
 from sgdone.kernels.svmlight_text import AT, DOUBTFUL, ENTRIES, FULL, LINES, ROWS
 from sgdone.machine.threads import n_threads
+from sgdone.matrices.csr import csr_of
 from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import opened
-from sgdone.readers.locations import Numbers, Place, in_file, numbered, shown
-from sgdone.readers.table import ReadOptions, Table
+from sgdone.readers.locations import Numbers, Place, in_file, numbered
+from sgdone.readers.table import ReadOptions, Table, concatenated
 
 #: Bytes of a block; more only if a line is longer.
 BLOCK = 1 << 22
@@ -155,17 +155,7 @@ class LineError(Exception):
 
 @final
 class RowArrays:
-    """The rows of a block: arrays with one item a row, and arrays with one item an entry, by name.
-
-    Parameters
-    ----------
-    n_bytes : int
-        Size of the block.
-    rows, entries : mapping of str to dtype
-        The names and types of the arrays.
-    arrays : ReusedArrays
-        Makes them.
-    """
+    """The rows of a block of ``n_bytes``: arrays with one item a row, and arrays with one item an entry, by name."""
 
     def __init__(self, n_bytes: int, rows: Mapping[str, Any], entries: Mapping[str, Any], arrays: ReusedArrays) -> None:
         n_rows, n_entries = n_bytes // _ROW_BYTES + 16, n_bytes // _ENTRY_BYTES + 16
@@ -235,16 +225,9 @@ def _doubled(array: NDArray[Any]) -> NDArray[Any]:
 def parsed_blocks(
     files: Sequence[ReadOptions], parse: Callable[[LineBlock], RowArrays]
 ) -> Iterator[tuple[LineBlock, RowArrays, Place]]:
-    """The rows of each block of lines of several files, and the places of the rows.
+    """The rows of each block of lines of several files, and their places; ``parse`` is called in several threads.
 
     An error names the first line that is wrong, whatever the number of threads.
-
-    Parameters
-    ----------
-    files : sequence of ReadOptions
-        The files.
-    parse : callable
-        Reads the rows of a block. It is called in several threads.
     """
     threads = n_threads()
     pool = ThreadPoolExecutor(threads)
@@ -295,6 +278,12 @@ def _lines(block: LineBlock, rows: RowArrays, first: int) -> Numbers:
     return np.array([first + at for at, text in enumerate(texts) if text.partition(b"#")[0].strip()], dtype=np.int64)
 
 
+def with_index_type(X: Any) -> Any:
+    """A CSR matrix with indices of 32 bits, if they suffice."""
+    index = np.int32 if max(X.nnz, X.shape[1]) <= np.iinfo(np.int32).max else np.int64
+    return csr_of(X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False), X.shape)
+
+
 #: Bytes per entry and per row: those of the parts, and those of the whole.
 _ENTRY, _ROW = 24, 24
 
@@ -312,31 +301,4 @@ def joined(options: ReadOptions, parts: Iterator[Table]) -> Table:
         entries += part.X.nnz
         budget.check(_ENTRY * entries + _ROW * rows, f"{counted(rows, 'row')} and {entries:,} values so far")
         tables.append(part)
-    last = tables[-1]
-    width = max(table.X.shape[1] for table in tables)
-    return Table(
-        X=_stacked([table.X for table in tables], width),
-        y=_joined([table.y for table in tables]),
-        feature_names=last.feature_names,
-        label_name=None,
-        name=shown(options.path),
-        zero_based=last.zero_based,
-        weights=_joined([table.weights for table in tables]),
-    )
-
-
-def _stacked(matrices: list[Any], width: int) -> Any:
-    nnz = sum(X.nnz for X in matrices)
-    index = np.int32 if max(nnz, width) <= np.iinfo(np.int32).max else np.int64
-    starts = np.cumsum([0, *(X.nnz for X in matrices)])
-    indptr = [X.indptr[:-1].astype(index) + index(start) for X, start in zip(matrices, starts, strict=False)]
-    data = np.concatenate([X.data for X in matrices])
-    indices = np.concatenate([X.indices for X in matrices]).astype(index, copy=False)
-    whole = np.concatenate([*indptr, np.array([nnz], dtype=index)])
-    return sparse.csr_array((data, indices, whole), shape=(sum(X.shape[0] for X in matrices), width))
-
-
-def _joined(arrays: list[NDArray[Any] | None]) -> NDArray[Any] | None:
-    """All items, or None if some array is None."""
-    found = [array for array in arrays if array is not None]
-    return np.concatenate(found) if len(found) == len(arrays) else None
+    return replace(concatenated(tables), place=None)

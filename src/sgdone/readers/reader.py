@@ -34,11 +34,9 @@ class Reader(NamedTuple):
     name: str
     suffixes: tuple[str, ...]
     read: Callable[[ReadOptions], Table]
-    #: Reads columns as strings, as they are written.
-    read_as_written: Callable[[ReadOptions], dict[str, list[str]]] | None = None
     #: Yields the rows of several files in their order, a few megabytes at a time. All tables have the same columns, of
     #: the same types; the width of sparse matrices may grow.
-    parts: Callable[[Sequence[ReadOptions]], Iterator[Table]] | None = None
+    parts: Callable[[Sequence[ReadOptions]], Iterator[Table]]
     #: Yields the columns that ``features`` names as strings, as they are written, in parts of any number of rows.
     written_parts: Callable[[Sequence[ReadOptions]], Iterator[dict[str, list[str]]]] | None = None
     #: Reads the names of the columns of several files, and how many groups of rows each has; None for formats without

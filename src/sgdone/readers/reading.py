@@ -74,13 +74,6 @@ def read_parts(files: Sequence[InputFile], options: ReadOptions) -> Iterator[Tab
     :func:`read`, ``labelled`` from the first row of each part. If rows without labels are skipped, a table may have no
     rows. Standard input and pipes can be read once.
 
-    Parameters
-    ----------
-    files : sequence of InputFile
-        From :func:`sgdone.readers.input_files.input_files`. All have one format.
-    options : ReadOptions
-        How to read them; ``path`` is ignored.
-
     Examples
     --------
     >>> import tempfile
@@ -95,10 +88,7 @@ def read_parts(files: Sequence[InputFile], options: ReadOptions) -> Iterator[Tab
     """
     each = [replace(options, path=file.path) for file in files]
     name = same_format(each)
-    reader = readers()[name]
-    if reader.parts is None:
-        raise each[0].error(f"files of the format {name} cannot be read in parts")
-    return _with_rows(reader.parts(each), each[0])
+    return _with_rows(readers()[name].parts(each), each[0])
 
 
 def same_format(files: Sequence[ReadOptions]) -> str:
@@ -134,11 +124,11 @@ def read_as_written(path: Given, columns: Sequence[str], **options: Any) -> dict
     {'id': ['NA', '007']}
     """
     how = ReadOptions(location(path), features=columns, require_label=False, **options)
-    _check_can_be_read_again(how)
-    reader = readers()[format_of(how)]
-    if reader.read_as_written is None:
-        raise how.error("has no names of columns: use a CSV or Parquet file")
-    return reader.read_as_written(how)
+    found: dict[str, list[str]] = {}
+    for part in written_parts([InputFile(how.path)], how):
+        for name, cells in part.items():
+            found.setdefault(name, []).extend(cells)
+    return found
 
 
 def written_parts(files: Sequence[InputFile], options: ReadOptions) -> Iterator[dict[str, list[str]]]:

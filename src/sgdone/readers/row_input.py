@@ -161,11 +161,6 @@ def _size(table: Table) -> float:
 class BatchTables:
     """Makes tables of batches; all have the columns of the first one, in its order.
 
-    Parameters
-    ----------
-    options : ReadOptions
-        Which columns of frames are label, weight and features.
-
     Examples
     --------
     >>> made = BatchTables(ReadOptions(Path("batch")))

@@ -248,23 +248,6 @@ def errors_located(place: Place | None) -> Iterator[None]:
         raise DataError(error.at(place(error.row))) from error
 
 
-def all_finite(values: NDArray[Any]) -> bool:
-    """Whether no value is NaN or infinite."""
-    return bool(np.isfinite(values).all())
-
-
-def listed(names: Sequence[str], limit: int = 20) -> str:
-    """Format names for a message: the first ``limit`` names and the number of others.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c", "d"], limit=2)
-    "'a', 'b' and 2 more"
-    """
-    shown = ", ".join(repr(shortened(name)) for name in names[:limit])
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit:,} more"
-
-
 def shortened(text: str, limit: int = 60) -> str:
     """The text, or its beginning and its length if it is long.
 
@@ -293,7 +276,10 @@ def tables_of_rows(tables: Iterable[Table], size: int, arrays: ReusedArrays | No
         first, n_rows = 0, table.X.shape[0]
         while n_rows - first > 0:
             taken = min(size - count, n_rows - first)
-            waiting.append(table if taken == n_rows else _part(table, first, taken))
+            # Rows without a label count as skipped before the first row.
+            unlabelled = table.unlabelled if first == 0 else 0
+            part = table if taken == n_rows else table.at(slice(first, first + taken))
+            waiting.append(replace(part, unlabelled=unlabelled))
             first, count = first + taken, count + taken
             if count == size:
                 yield concatenated(waiting, arrays)
@@ -324,8 +310,3 @@ def concatenated(tables: Sequence[Table], arrays: ReusedArrays | None = None) ->
         unlabelled=sum(table.unlabelled for table in tables),
         place=joined_places([table.place for table in tables], [table.X.shape[0] for table in tables]),
     )
-
-
-def _part(table: Table, first: int, count: int) -> Table:
-    """Consecutive rows; those without a label count as skipped before the first row."""
-    return replace(table.at(slice(first, first + count)), unlabelled=table.unlabelled if first == 0 else 0)

@@ -2,7 +2,8 @@
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.readers.column_choice import Columns
+from sgdone.readers.column_choice import Columns, cast_columns
 from sgdone.readers.locations import Place, in_file, numbered, places_among, shown
-from sgdone.readers.table import DataError, ReadOptions, Table, all_finite, shortened
+from sgdone.readers.table import DataError, ReadOptions, Table, shortened
 from sgdone.tables import arrow_table
+from sgdone.tables.frames import is_string
 from sgdone.tables.kinds import family_of
 from sgdone.tables.string_cells import CELLS_PER_MISPRINT, arrow_of, is_number, numpy_of
 
@@ -66,7 +68,7 @@ def _missing_labels(column: Any) -> NDArray[np.bool_]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     missing = pc.is_null(column, nan_is_null=True)
-    if _is_text(column.type):
+    if is_string(column.type):
         missing = pc.or_kleene(missing, pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0))
     found: NDArray[np.bool_] = numpy_of(missing)
     return found
@@ -125,7 +127,7 @@ def _labels_as_written(column: Any, name: str, options: ReadOptions, place: Plac
     if column.null_count:
         row = pc.index(column.is_null(), True).as_py()
         raise options.error("missing label: drop the row", place=f"{place(row)}, column {name!r}")
-    if _is_text(column.type):
+    if is_string(column.type):
         return _text_labels(column, name, options, place)
     if pa.types.is_decimal(column.type) and not _exact_as_floats(column):
         return _text_labels(column.cast(pa.string()), name, options, place)
@@ -135,7 +137,9 @@ def _labels_as_written(column: Any, name: str, options: ReadOptions, place: Plac
             f"the label {_shown(column[0])} ({column.type}) is neither a class nor a number: {advice}",
             place=f"{place(0)}, column {name!r}",
         )
-    values: NDArray[Any] = numpy_of(_floats(column))
+    if pa.types.is_decimal(column.type):  # NumPy would make Python objects of them
+        column = column.cast(pa.float64())
+    values: NDArray[Any] = numpy_of(column)
     _check_finite(values, name, options, place)
     return values
 
@@ -174,11 +178,13 @@ def _refuse_misprints(classes: list[str], codes: NDArray[Any], name: str, option
 
 
 def _check_finite(values: NDArray[Any], name: str, options: ReadOptions, place: Place) -> None:
-    if all_finite(values):
+    if np.isfinite(values).all():
         return
     at = int(np.argmin(np.isfinite(values)))
     if math.isnan(values[at]):
-        raise _missing(at, name, int(np.isnan(values).sum()), options, place)
+        count = int(np.isnan(values).sum())
+        others = f" ({count:,} in this column)" if count > 1 else ""
+        raise options.error(f"missing value{others}: impute or drop it", place=f"{place(at)}, column {name!r}")
     raise _infinite(values[at], at, name, options, place)
 
 
@@ -194,25 +200,10 @@ def _shown(value: Any) -> str:
         return "a value"
 
 
-def _missing(row: int, name: str, count: int, options: ReadOptions, place: Place) -> DataError:
-    others = f" ({count:,} in this column)" if count > 1 else ""
-    return options.error(f"missing value{others}: impute or drop it", place=f"{place(row)}, column {name!r}")
-
-
 def _is_numeric(kind: Any) -> bool:
     types = pa.types
     tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     return any(test(kind) for test in tests)
-
-
-def _is_text(kind: Any) -> bool:
-    # Compare names: older versions of pyarrow have no test for string_view.
-    return str(kind) in {"string", "large_string", "string_view"}
-
-
-def _floats(column: Any) -> Any:
-    """Cast decimals to float64, which NumPy would convert to Python objects; return other columns unchanged."""
-    return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
 
 
 def _exact_as_floats(column: Any) -> bool:
@@ -235,6 +226,27 @@ def part_rows(n_rows: int, n_bytes: int) -> int:
     (65536, 104, 65536)
     """
     return max(1, min(PART_ROWS, PART_BYTES * n_rows // n_bytes if n_bytes else PART_ROWS))
+
+
+@contextmanager
+def damage_explained(kind: str, options: ReadOptions, place: str = "") -> Iterator[None]:
+    """Convert errors of Arrow about a file of some kind to errors that name the file."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names need not be UTF-8
+        reason = str(error).splitlines()[0]
+        raise options.error(f"cannot be read as {kind} ({reason}): write the file again", place=place) from error
+
+
+def typed_parts(
+    batch: Any, before: int, columns: Columns, types: Mapping[str, Any], options: ReadOptions
+) -> Iterator[Table]:
+    """The rows of a record batch in parts, with columns of given types; ``before`` rows of the file are before them."""
+    made = cast_columns(batch, types, options, f"row {before + 1:,} and later")
+    for first, part in parts_of(made):
+        yield assemble(part, columns, options, row_place(before + first), whole=False)
 
 
 def parts_of(table: Any) -> Iterator[tuple[int, Any]]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,16 +37,8 @@ def whole_rows(
 ) -> Iterator[TextBlock]:
     """Cut a text into blocks of about ``size`` bytes that end where rows end.
 
-    Parameters
-    ----------
-    stream : file
-    start : bytes
-        What has been read from the stream already.
-    separator : str or None
-        What stands between cells: line breaks in quoted cells do not end rows. None if each line is a row.
-    options : ReadOptions
-        Names the file in errors.
-    size : int
+    ``start`` has been read from the stream. Line breaks in quoted cells do not end rows; without a ``separator`` of
+    cells each line is a row.
     """
     text, line = start.removeprefix(BYTE_ORDER_MARK), 1
     piece = start
@@ -69,6 +61,24 @@ def whole_rows(
             where = line + text.count(b"\n", 0, opening)
             raise options.error('a quote (") is not closed: correct the line', place=f"line {where:,}")
         yield TextBlock(text, line, text.count(b"\n"))
+
+
+def first_blocks(blocks: Iterator[Any]) -> list[Any]:
+    """The blocks of the first `HEAD` bytes, which decide the types of columns."""
+    head, size = list[Any](), 0
+    for rows in blocks:
+        head.append(rows)
+        size += len(rows.block.text)
+        if size >= HEAD:
+            break
+    return head
+
+
+def drained(items: list[Any]) -> Iterator[Any]:
+    """The items of a list, each of which can go when it has been used."""
+    items.reverse()
+    while items:
+        yield items.pop()
 
 
 def pieces_of(block: TextBlock, most_lines: Callable[[], int]) -> Iterator[TextBlock]:
@@ -96,13 +106,7 @@ def pieces_of(block: TextBlock, most_lines: Callable[[], int]) -> Iterator[TextB
 def row_lines(block: TextBlock, n_rows: int, separator: str | None) -> range | NDArray[np.int64] | None:
     """The lines at which the rows of a block begin; None if they are not as many as it has rows.
 
-    Parameters
-    ----------
-    block : TextBlock
-    n_rows : int
-        Number of its rows. If it is that of the lines, each line is a row.
-    separator : str or None
-        What stands between cells: line breaks in quoted cells do not end rows. None if each line is a row.
+    Without a ``separator`` of cells each line is a row; otherwise line breaks in quoted cells do not end rows.
     """
     text = block.text
     if n_rows == block.n_lines + (not text.endswith(b"\n")):

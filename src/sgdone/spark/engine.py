@@ -44,12 +44,12 @@ def packed(partition: Partition) -> bytes:
     array(['a', 'b'], dtype='<U1')
     """
     state = partition.__getstate__()
-    return to_bytes(
-        {
-            "state": state | ({"X": _table_bytes(partition.X)} if partition.is_table else {}),
-            "is_table": partition.is_table,
-        }
-    )
+    if partition.is_table:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, partition.X.schema) as writer:
+            writer.write_table(partition.X)
+        state["X"] = np.frombuffer(sink.getvalue(), dtype=np.uint8)
+    return to_bytes({"state": state, "is_table": partition.is_table})
 
 
 def unpacked(data: bytes) -> Partition:
@@ -67,18 +67,13 @@ def state_rows(partition: Partition, vectors: VectorRows | None, piece: int = PI
     """Record batches that hold a partition, one a piece of its bytes."""
     data = pa.py_buffer(packed(partition))
     has_sparse = vectors is not None and vectors.has_sparse
-    facts = {
-        "number": pa.array([partition.number], pa.int64()),
-        "rows": pa.array([partition.n_rows], pa.int64()),
-        "width": pa.array([partition.X.shape[1]], pa.int64()),
-        "entries": pa.array([0 if vectors is None else vectors.entries], pa.int64()),
-        "has_sparse": pa.array([has_sparse]),
-        "is_sparse": pa.array([has_sparse and not isinstance(partition.X, np.ndarray)]),
-        "size": pa.array([data.size], pa.int64()),
-    }
+    entries = 0 if vectors is None else vectors.entries
+    sparse = has_sparse and not isinstance(partition.X, np.ndarray)
+    names = [column.split()[0] for column in SCHEMA.split(", ")]
     for number, first in enumerate(range(0, data.size, piece)):
-        own = {"piece": pa.array([number], pa.int64()), "data": one_binary(data[first : first + piece])}
-        yield pa.RecordBatch.from_pydict(_in_order(facts | own))
+        numbers = partition.number, number, partition.n_rows, partition.X.shape[1], entries
+        facts = [pa.array([value]) for value in (*numbers, has_sparse, sparse, data.size)]
+        yield pa.RecordBatch.from_arrays([*facts, one_binary(data[first : first + piece])], names)
 
 
 def partition_from(batches: Iterable[Any]) -> Partition:
@@ -98,17 +93,6 @@ def one_binary(data: Any) -> Any:
     return pa.Array.from_buffers(pa.binary(), 1, [None, ends, data])
 
 
-def _in_order(columns: dict[str, Any]) -> dict[str, Any]:
-    return {name: columns[name] for name in (column.split()[0] for column in SCHEMA.split(", "))}
-
-
-def _table_bytes(table: Any) -> Any:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return np.frombuffer(sink.getvalue(), dtype=np.uint8)
-
-
 #: What a worker gets: bytes in its task, or a variable that it has from an earlier round.
 Sent = bytes | Broadcast[bytes]
 
@@ -118,13 +102,7 @@ _SMALL = 1 << 16
 
 @final
 class KeptBroadcasts:
-    """Broadcast variables of the parts of the last request.
-
-    Parameters
-    ----------
-    context : SparkContext
-        Sends them.
-    """
+    """Broadcast variables of the parts of the last request."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
@@ -225,7 +203,6 @@ def _stored(partition: Partition, dense: bool | None) -> Partition:
 
 
 _ROWS_OF_BATCHES = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 #: Tasks of a stage among which the one that failed is looked for.
 _MOST_TASKS = 1_000_000
 
@@ -248,11 +225,6 @@ class OneRowABatch:
     """While it is entered, Spark sends rows to Python one by one, in sessions that several threads may share.
 
     A batch of many large rows is slow, and above 2 GB it is more than Arrow can hold.
-
-    Parameters
-    ----------
-    session : SparkSession
-        Its setting is what it was before when the last thread leaves.
     """
 
     _lock = threading.Lock()
@@ -280,15 +252,14 @@ class OneRowABatch:
 
 def _job_error(context: SparkContext, tag: str, error: Exception) -> PartitionError:
     text = str(error)
-    module = _NO_MODULE.search(text)
+    module = re.search(r"ModuleNotFoundError: No module named '(\w+)", text)
     if module is not None and module.group(1) in ("sgdone", "numpy", "pyarrow", "pandas", "scipy", "numba"):
         return PartitionError(
             f"the Python workers of Spark cannot import {module.group(1)}: install sgdone[spark] on all executors. "
             f"They run {context.pythonExec!r}; the driver runs {sys.executable!r}. Set PYSPARK_PYTHON to a Python that "
             "has sgdone before the session starts"
         )
-    place, cause = _failed_task(context, tag, text), _cause(text)
-    return PartitionError(f"{place}: Spark could not compute it: {cause}")
+    return PartitionError(f"{_failed_task(context, tag, text)}: Spark could not compute it: {_cause(text)}")
 
 
 def _failed_task(context: SparkContext, tag: str, text: str) -> str:

@@ -5,9 +5,8 @@ import tempfile
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
-from numpy.typing import NDArray
 from pyspark import Broadcast, SparkContext, keyword_only
 from pyspark.ml import Estimator, Model
 from pyspark.ml.util import (
@@ -29,13 +28,10 @@ from sgdone.fit.fit import fit
 from sgdone.fit.options import FitOptions, as_loss
 from sgdone.inference import Summary
 from sgdone.interfaces.stop_rule import StopRule
-from sgdone.losses.learning_task import Task
 from sgdone.model_file import load, save
-from sgdone.run import Trace, Verdict
 from sgdone.spark.engine import SparkEngine
-from sgdone.spark.parameters import ClassifierParameters, EstimatorParameters, LinearParameters
+from sgdone.spark.parameters import ClassifierParameters, EstimatorParameters, LinearParameters, setter
 from sgdone.spark.prediction import PredictionColumns, with_predictions
-from sgdone.spark.row_columns import RowColumns
 from sgdone.stopping import MaxPasses, MaxSeconds
 from sgdone.tables.not_fitted import not_fitted
 
@@ -45,13 +41,7 @@ MODEL_FILE = "model.safetensors"
 
 @final
 class ModelWriter(MLWriter):
-    """Writes a model to any file system that Spark knows.
-
-    Parameters
-    ----------
-    model : Params
-        With a fitted estimator in ``to_sklearn()``.
-    """
+    """Writes a model to any file system that Spark knows."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -69,13 +59,7 @@ class ModelWriter(MLWriter):
 
 @final
 class ModelReader(MLReader[Any]):
-    """Reads a model that `ModelWriter` wrote.
-
-    Parameters
-    ----------
-    kind : type
-        Class of the model; called with the fitted estimator.
-    """
+    """Reads a model of a class that `ModelWriter` wrote."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -114,29 +98,31 @@ class LinearEstimator(
 ):
     """An estimator of Spark ML; not for users."""
 
-    _task: ClassVar[Task]
+    _model: ClassVar[type["LinearModel"]]
     #: Parameters of the last call, which `pyspark.keyword_only` leaves here.
     _input_kwargs: dict[str, Any]
 
-    @abstractmethod
-    def _options(self, **parameters: Any) -> FitOptions:
-        """Options of the fit that the parameters ask for."""
+    def setParams(self, **params: Any) -> Self:  # noqa: N802
+        """Set several parameters by name."""
+        return self._set(**params)
 
-    @abstractmethod
-    def _model(self, plain: Any) -> "LinearModel":
-        """A model of Spark ML with a fitted estimator."""
+    def _further_options(self) -> dict[str, Any]:
+        """Options of the fit that not all estimators have."""
+        return {}
 
     def _fit(self, dataset: DataFrame) -> "LinearModel":
-        options = self._options(
+        options = FitOptions.of(
+            type(self).__name__,
             loss=self.getLoss(),
             alpha=self.getAlpha(),
             stop=self._stop() or "auto",
             fit_intercept=self.getFitIntercept(),
             columns=self.getColumns(),
             random_state=self.getSeed(),
+            **self._further_options(),
         )
         checkpoints = FitCheckpoints.of(self.getCheckpoint(), 60.0, self.getResume())
-        with SparkEngine(_with_context(dataset), _row_columns(self, dataset, self._task)) as engine:
+        with SparkEngine(_with_context(dataset), self.row_columns(dataset.schema)) as engine:
             model = fit(PartitionedRows(engine, checkpoints), options)
         made = self._model(estimators.estimator_of(model))
         made._resetUid(self.uid)
@@ -150,10 +136,13 @@ class LinearEstimator(
         return MaxSeconds(seconds) | MaxPasses(rounds)
 
 
+def _fitted_attribute(name: str, doc: str) -> Any:
+    """An attribute of the fitted estimator, as an attribute of its model."""
+    return property(lambda self: getattr(self._fitted(), name), doc=doc)
+
+
 class LinearModel(Model, LinearParameters, MLReadable[Any], MLWritable):
     """A model of Spark ML; not for users."""
-
-    _task: ClassVar[Task]
 
     def __init__(self, plain: Any = None) -> None:
         super().__init__()
@@ -189,7 +178,7 @@ class LinearModel(Model, LinearParameters, MLReadable[Any], MLWritable):
         Summary
             As ``to_sklearn().summary(X, y)`` gives it on one machine.
         """
-        columns = _row_columns(self, dataset, self._task, groupsCol)
+        columns = self.row_columns(dataset.schema, groupsCol)
         if (groupsCol is not None) != (options.get("cov") == "cluster"):
             raise ValueError("cov='cluster' needs groupsCol, the column of groups, and groupsCol needs cov='cluster'")
         with SparkEngine(_with_context(dataset), columns) as engine:
@@ -209,34 +198,13 @@ class LinearModel(Model, LinearParameters, MLReadable[Any], MLWritable):
         """A reader: ``read().load(path)``."""
         return ModelReader(cls)
 
-    @property
-    def coef_(self) -> NDArray[Any]:
-        """Coefficients, in the units of the features."""
-        found: NDArray[Any] = self._fitted().coef_
-        return found
-
-    @property
-    def intercept_(self) -> NDArray[Any]:
-        """Intercepts."""
-        found: NDArray[Any] = self._fitted().intercept_
-        return found
-
-    @property
-    def alpha_(self) -> float:
-        """The penalty: the one given or chosen; that of the optimum if the verdict says that it was reached."""
-        return float(self._fitted().alpha_)
-
-    @property
-    def verdict_(self) -> Verdict:
-        """Why the fit ended, and what is left to gain."""
-        found: Verdict = self._fitted().verdict_
-        return found
-
-    @property
-    def trace_(self) -> Trace:
-        """One row per round, with the bytes that were sent and received."""
-        found: Trace = self._fitted().trace_
-        return found
+    coef_ = _fitted_attribute("coef_", "Coefficients, in the units of the features.")
+    intercept_ = _fitted_attribute("intercept_", "Intercepts.")
+    alpha_ = _fitted_attribute(
+        "alpha_", "The penalty, given or chosen; that of the optimum if the verdict says that it was reached."
+    )
+    verdict_ = _fitted_attribute("verdict_", "Why the fit ended, and what is left to gain.")
+    trace_ = _fitted_attribute("trace_", "One row per round, with the bytes that were sent and received.")
 
     @property
     def numFeatures(self) -> int:  # noqa: N802  # as in Spark ML
@@ -253,13 +221,6 @@ class LinearModel(Model, LinearParameters, MLReadable[Any], MLWritable):
         return self.__dict__ | {"_sent": None}
 
 
-def _row_columns(parameters: LinearParameters, dataset: DataFrame, task: Task, group: str | None = None) -> RowColumns:
-    """The columns that the parameters name."""
-    weight = parameters.getWeightCol() if parameters.isDefined("weightCol") else None
-    features = parameters.feature_columns()
-    return RowColumns.of(dataset.schema, features, parameters.getLabelCol(), weight or None, task, group)
-
-
 def _with_context(dataset: DataFrame) -> DataFrame:
     """The data frame; raise for one of Spark Connect."""
     if not hasattr(dataset, "_jdf"):
@@ -268,6 +229,47 @@ def _with_context(dataset: DataFrame) -> DataFrame:
             f"{type(dataset).__name__}, as Spark Connect has them"
         )
     return dataset
+
+
+@final
+class LinearClassifierModel(LinearModel, ClassifierParameters):
+    """A fitted `LinearClassifier`: ``transform`` adds classes, probabilities and scores to a data frame.
+
+    Parameters
+    ----------
+    plain : sgdone.LinearClassifier, optional
+        Fitted; ``to_sklearn`` returns a copy of it.
+    """
+
+    _task = "classification"
+
+    classes_ = _fitted_attribute("classes_", "The labels, sorted.")
+
+    @property
+    def numClasses(self) -> int:  # noqa: N802  # as in Spark ML
+        """Number of classes."""
+        return int(self.classes_.size)
+
+    def _columns(self) -> PredictionColumns:
+        has_probabilities = as_loss(self._fitted().loss, "classification").probabilistic
+        probability = self.getProbabilityCol() if has_probabilities else ""
+        return PredictionColumns(self.getPredictionCol(), probability, self.getRawPredictionCol())
+
+
+@final
+class LinearRegressorModel(LinearModel):
+    """A fitted `LinearRegressor`: ``transform`` adds predictions to a data frame.
+
+    Parameters
+    ----------
+    plain : sgdone.LinearRegressor, optional
+        Fitted; ``to_sklearn`` returns a copy of it.
+    """
+
+    _task = "regression"
+
+    def _columns(self) -> PredictionColumns:
+        return PredictionColumns(self.getPredictionCol())
 
 
 @final
@@ -283,8 +285,8 @@ class LinearClassifier(LinearEstimator, ClassifierParameters):
     featuresCol : str, default="features"
         Column of vectors, dense or sparse. Sparse vectors stay sparse if fewer than half of all entries are not 0.
     inputCols : list of str, optional
-        Instead of ``featuresCol``: columns of numbers, booleans, strings, dates and timestamps, with gaps. They are
-        encoded as `sgdone.TableEncoder` describes.
+        Instead of ``featuresCol``: columns of numbers, booleans, strings, dates and timestamps, with
+        missing values. They are encoded as `sgdone.TableEncoder` describes.
     labelCol : str, default="label"
         Column of labels: numbers, strings or booleans.
     weightCol : str, optional
@@ -324,6 +326,7 @@ class LinearClassifier(LinearEstimator, ClassifierParameters):
     """
 
     _task = "classification"
+    _model = LinearClassifierModel
 
     @keyword_only
     def __init__(
@@ -348,55 +351,12 @@ class LinearClassifier(LinearEstimator, ClassifierParameters):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self._setDefault(loss="logistic")
         self._set(**self._input_kwargs)
 
-    def setParams(self, **params: Any) -> "LinearClassifier":  # noqa: N802
-        """Set several parameters by name."""
-        return self._set(**params)
+    setClassWeight = setter("classWeight", "Set the weights of classes.")  # noqa: N815
 
-    def setClassWeight(self, value: Mapping[Any, float] | str) -> "LinearClassifier":  # noqa: N802
-        """Set the weights of classes."""
-        return self._set(classWeight=value)
-
-    def _options(self, **parameters: Any) -> FitOptions:
-        return FitOptions.of("LinearClassifier", class_weight=self.getClassWeight(), **parameters)
-
-    def _model(self, plain: Any) -> "LinearClassifierModel":
-        return LinearClassifierModel(plain)
-
-
-@final
-class LinearClassifierModel(LinearModel, ClassifierParameters):
-    """A fitted `LinearClassifier`: ``transform`` adds classes, probabilities and scores to a data frame.
-
-    Parameters
-    ----------
-    plain : sgdone.LinearClassifier, optional
-        Fitted; ``to_sklearn`` returns a copy of it.
-    """
-
-    _task = "classification"
-
-    def __init__(self, plain: Any = None) -> None:
-        super().__init__(plain)
-        self._setDefault(loss="logistic")
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, sorted."""
-        found: NDArray[Any] = self._fitted().classes_
-        return found
-
-    @property
-    def numClasses(self) -> int:  # noqa: N802  # as in Spark ML
-        """Number of classes."""
-        return int(self.classes_.size)
-
-    def _columns(self) -> PredictionColumns:
-        has_probabilities = as_loss(self._fitted().loss, "classification").probabilistic
-        probability = self.getProbabilityCol() if has_probabilities else ""
-        return PredictionColumns(self.getPredictionCol(), probability, self.getRawPredictionCol())
+    def _further_options(self) -> dict[str, Any]:
+        return {"class_weight": self.getClassWeight()}
 
 
 @final
@@ -422,6 +382,7 @@ class LinearRegressor(LinearEstimator):
     """
 
     _task = "regression"
+    _model = LinearRegressorModel
 
     @keyword_only
     def __init__(
@@ -443,35 +404,4 @@ class LinearRegressor(LinearEstimator):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self._setDefault(loss="squared")
         self._set(**self._input_kwargs)
-
-    def setParams(self, **params: Any) -> "LinearRegressor":  # noqa: N802
-        """Set several parameters by name."""
-        return self._set(**params)
-
-    def _options(self, **parameters: Any) -> FitOptions:
-        return FitOptions.of("LinearRegressor", **parameters)
-
-    def _model(self, plain: Any) -> "LinearRegressorModel":
-        return LinearRegressorModel(plain)
-
-
-@final
-class LinearRegressorModel(LinearModel):
-    """A fitted `LinearRegressor`: ``transform`` adds predictions to a data frame.
-
-    Parameters
-    ----------
-    plain : sgdone.LinearRegressor, optional
-        Fitted; ``to_sklearn`` returns a copy of it.
-    """
-
-    _task = "regression"
-
-    def __init__(self, plain: Any = None) -> None:
-        super().__init__(plain)
-        self._setDefault(loss="squared")
-
-    def _columns(self) -> PredictionColumns:
-        return PredictionColumns(self.getPredictionCol())

@@ -1,7 +1,9 @@
 """Parameters of the estimators and models, as Spark ML has them."""
 
-from collections.abc import Mapping
-from typing import Any, Self
+# ruff: noqa: N802, N815  # as Spark names parameters
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
 
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import (
@@ -15,9 +17,11 @@ from pyspark.ml.param.shared import (
     HasSeed,
     HasWeightCol,
 )
+from pyspark.sql.types import StructType
 
 from sgdone.fit.options import is_auto
-from sgdone.spark.row_columns import FeatureColumns
+from sgdone.losses.learning_task import Task
+from sgdone.spark.row_columns import FeatureColumns, RowColumns
 
 
 def _to_alpha(value: Any) -> float | str:
@@ -37,28 +41,47 @@ def _to_class_weight(value: Any) -> str | list[list[Any]]:
     return value if isinstance(value, list) else TypeConverters.toString(value)
 
 
+def _param(name: str, doc: str, converter: Callable[[Any], Any]) -> "Param[Any]":
+    return Param(Params._dummy(), name, doc, typeConverter=converter)
+
+
+def getter(name: str, doc: str) -> Callable[[Any], Any]:
+    """A method that returns a parameter; None if it has neither a value nor a default."""
+
+    def get(self: Any) -> Any:
+        return self.getOrDefault(name) if self.isDefined(name) else None
+
+    get.__doc__ = doc
+    return get
+
+
+def setter(name: str, doc: str) -> Callable[[Any, Any], Any]:
+    """A method that sets a parameter, and returns its object."""
+
+    def set_value(self: Any, value: Any) -> Any:
+        return self._set(**{name: value})
+
+    set_value.__doc__ = doc
+    return set_value
+
+
 class LinearParameters(
     HasFeaturesCol, HasInputCols, HasLabelCol, HasWeightCol, HasPredictionCol, HasFitIntercept, HasSeed
 ):
-    """What all estimators and models of this package have; not for users."""
+    """Parameters of all estimators and models; not for users."""
 
-    loss: "Param[str]" = Param(
-        Params._dummy(), "loss", "name of a smooth convex loss.", typeConverter=TypeConverters.toString
-    )
-    alpha: "Param[Any]" = Param(
-        Params._dummy(), "alpha", 'L2 penalty, or "auto" to choose it.', typeConverter=_to_alpha
-    )
-    columns: "Param[Any]" = Param(
-        Params._dummy(),
-        "columns",
-        "kinds of some of the inputCols by name: number, category, text, date or drop.",
-        typeConverter=_to_columns,
+    _task: ClassVar[Task]
+
+    loss = _param("loss", "name of a smooth convex loss.", TypeConverters.toString)
+    alpha = _param("alpha", 'L2 penalty, or "auto" to choose it.', _to_alpha)
+    columns = _param(
+        "columns", "kinds of some of the inputCols by name: number, category, text, date or drop.", _to_columns
     )
 
     def __init__(self) -> None:
         super().__init__()
         # The default of HasSeed is different in each process.
-        self._setDefault(alpha="auto", seed=0)
+        self._setDefault(loss="squared" if self._task == "regression" else "logistic", alpha="auto", seed=0)
 
     def feature_columns(self) -> FeatureColumns:
         """Where the features are, by ``inputCols`` or ``featuresCol``."""
@@ -74,139 +97,75 @@ class LinearParameters(
             raise ValueError(f"inputCols={names!r} must name one column or more, each of them once")
         return FeatureColumns(None, tuple(names))
 
-    def getLoss(self) -> str:  # noqa: N802
-        """Get the name of the loss."""
-        return self.getOrDefault(self.loss)
+    def row_columns(self, schema: StructType, group: str | None = None) -> RowColumns:
+        """The columns that the parameters name."""
+        weight = self.getWeightCol() if self.isDefined("weightCol") else None
+        return RowColumns.of(schema, self.feature_columns(), self.getLabelCol(), weight or None, self._task, group)
 
-    def getAlpha(self) -> float | str:  # noqa: N802
-        """Get the penalty as it was given; that of a model is its ``alpha_``."""
-        found: float | str = self.getOrDefault(self.alpha)
-        return found
+    getLoss = getter("loss", "Get the name of the loss.")
+    getAlpha = getter("alpha", "Get the penalty as it was given; that of a model is its ``alpha_``.")
 
-    def getColumns(self) -> dict[str, str] | None:  # noqa: N802
+    def getColumns(self) -> dict[str, str] | None:
         """Get the kinds of columns that were given."""
         return dict(self.getOrDefault(self.columns)) if self.isDefined(self.columns) else None
 
-    def setFeaturesCol(self, value: str) -> Self:  # noqa: N802
+    def setFeaturesCol(self, value: str) -> Self:
         """Set the column of vectors; it takes the place of ``inputCols``."""
         self.clear(self.inputCols)
         return self._set(featuresCol=value)
 
-    def setInputCols(self, value: list[str]) -> Self:  # noqa: N802
+    def setInputCols(self, value: list[str]) -> Self:
         """Set the columns that are encoded; they take the place of ``featuresCol``."""
         self.clear(self.featuresCol)
         return self._set(inputCols=value)
 
-    def setPredictionCol(self, value: str) -> Self:  # noqa: N802
-        """Set the name of the column of predictions."""
-        return self._set(predictionCol=value)
+    setPredictionCol = setter("predictionCol", "Set the name of the column of predictions.")
 
 
 class EstimatorParameters(LinearParameters):
-    """What estimators have beside; not for users."""
+    """Parameters of estimators only; not for users."""
 
-    maxSeconds: "Param[float]" = Param(  # noqa: N815  # as Spark names parameters
-        Params._dummy(), "maxSeconds", "seconds after which the fit ends.", typeConverter=TypeConverters.toFloat
-    )
-    maxRounds: "Param[int]" = Param(  # noqa: N815
-        Params._dummy(), "maxRounds", "rounds after which the fit ends.", typeConverter=TypeConverters.toInt
-    )
-    checkpoint: "Param[str]" = Param(
-        Params._dummy(),
+    maxSeconds = _param("maxSeconds", "seconds after which the fit ends.", TypeConverters.toFloat)
+    maxRounds = _param("maxRounds", "rounds after which the fit ends.", TypeConverters.toInt)
+    checkpoint = _param(
         "checkpoint",
         "file of the driver that keeps the sums of the rounds, to go on from if the driver dies.",
-        typeConverter=TypeConverters.toString,
+        TypeConverters.toString,
     )
-    resume: "Param[bool]" = Param(
-        Params._dummy(),
-        "resume",
-        "whether to go on from the checkpoint, if it exists.",
-        typeConverter=TypeConverters.toBoolean,
-    )
+    resume = _param("resume", "whether to go on from the checkpoint, if it exists.", TypeConverters.toBoolean)
 
     def __init__(self) -> None:
         super().__init__()
         self._setDefault(resume=False)
 
-    def getMaxSeconds(self) -> float | None:  # noqa: N802
-        """Get the seconds after which a fit ends."""
-        return self.getOrDefault(self.maxSeconds) if self.isDefined(self.maxSeconds) else None
-
-    def getMaxRounds(self) -> int | None:  # noqa: N802
-        """Get the rounds after which a fit ends."""
-        return self.getOrDefault(self.maxRounds) if self.isDefined(self.maxRounds) else None
-
-    def getCheckpoint(self) -> str | None:  # noqa: N802
-        """Get the name of the checkpoint."""
-        return self.getOrDefault(self.checkpoint) if self.isDefined(self.checkpoint) else None
-
-    def getResume(self) -> bool:  # noqa: N802
-        """Get whether a fit goes on from the checkpoint."""
-        return self.getOrDefault(self.resume)
-
-    def setLabelCol(self, value: str) -> Self:  # noqa: N802
-        """Set the column of labels."""
-        return self._set(labelCol=value)
-
-    def setWeightCol(self, value: str) -> Self:  # noqa: N802
-        """Set the column of sample weights."""
-        return self._set(weightCol=value)
-
-    def setLoss(self, value: str) -> Self:  # noqa: N802
-        """Set the loss by its name."""
-        return self._set(loss=value)
-
-    def setAlpha(self, value: float | str) -> Self:  # noqa: N802
-        """Set the penalty."""
-        return self._set(alpha=value)
-
-    def setFitIntercept(self, value: bool) -> Self:  # noqa: N802
-        """Set whether to fit an intercept."""
-        return self._set(fitIntercept=value)
-
-    def setColumns(self, value: Mapping[str, str]) -> Self:  # noqa: N802
-        """Set kinds of columns by name."""
-        return self._set(columns=value)
-
-    def setMaxSeconds(self, value: float) -> Self:  # noqa: N802
-        """Set the seconds after which a fit ends."""
-        return self._set(maxSeconds=value)
-
-    def setMaxRounds(self, value: int) -> Self:  # noqa: N802
-        """Set the rounds after which a fit ends."""
-        return self._set(maxRounds=value)
-
-    def setCheckpoint(self, value: str) -> Self:  # noqa: N802
-        """Set the name of the checkpoint, a file of the driver."""
-        return self._set(checkpoint=value)
-
-    def setResume(self, value: bool) -> Self:  # noqa: N802
-        """Set whether a fit goes on from the checkpoint."""
-        return self._set(resume=value)
-
-    def setSeed(self, value: int) -> Self:  # noqa: N802
-        """Set the seed."""
-        return self._set(seed=value)
+    getMaxSeconds = getter("maxSeconds", "Get the seconds after which a fit ends.")
+    getMaxRounds = getter("maxRounds", "Get the rounds after which a fit ends.")
+    getCheckpoint = getter("checkpoint", "Get the name of the checkpoint.")
+    getResume = getter("resume", "Get whether a fit goes on from the checkpoint.")
+    setLabelCol = setter("labelCol", "Set the column of labels.")
+    setWeightCol = setter("weightCol", "Set the column of sample weights.")
+    setLoss = setter("loss", "Set the loss by its name.")
+    setAlpha = setter("alpha", "Set the penalty.")
+    setFitIntercept = setter("fitIntercept", "Set whether to fit an intercept.")
+    setColumns = setter("columns", "Set kinds of columns by name.")
+    setMaxSeconds = setter("maxSeconds", "Set the seconds after which a fit ends.")
+    setMaxRounds = setter("maxRounds", "Set the rounds after which a fit ends.")
+    setCheckpoint = setter("checkpoint", "Set the name of the checkpoint, a file of the driver.")
+    setResume = setter("resume", "Set whether a fit goes on from the checkpoint.")
+    setSeed = setter("seed", "Set the seed.")
 
 
 class ClassifierParameters(HasProbabilityCol, HasRawPredictionCol):
-    """What classifiers have beside; not for users."""
+    """Parameters of classifiers only; not for users."""
 
-    classWeight: "Param[Any]" = Param(  # noqa: N815
-        Params._dummy(), "classWeight", 'weights of classes, or "balanced".', typeConverter=_to_class_weight
-    )
+    classWeight = _param("classWeight", 'weights of classes, or "balanced".', _to_class_weight)
 
-    def getClassWeight(self) -> Any:  # noqa: N802
+    def getClassWeight(self) -> Any:
         """Get the weights of classes that were given."""
         if not self.isDefined(self.classWeight):
             return None
         found = self.getOrDefault(self.classWeight)
         return found if isinstance(found, str) else dict(found)
 
-    def setProbabilityCol(self, value: str) -> Self:  # noqa: N802
-        """Set the name of the column of probabilities."""
-        return self._set(probabilityCol=value)
-
-    def setRawPredictionCol(self, value: str) -> Self:  # noqa: N802
-        """Set the name of the column of scores."""
-        return self._set(rawPredictionCol=value)
+    setProbabilityCol = setter("probabilityCol", "Set the name of the column of probabilities.")
+    setRawPredictionCol = setter("rawPredictionCol", "Set the name of the column of scores.")

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark import Broadcast
 from pyspark.ml.functions import array_to_vector
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentation
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.functions import arrow_udf
@@ -27,12 +27,7 @@ _ALL = "__sgdone_predictions__"
 class PredictionColumns:
     """Names of the columns that are added; those of an empty name are left out.
 
-    Parameters
-    ----------
-    prediction : str
-        Classes or means.
-    probability, scores : str
-        Vectors with an entry for each class.
+    Predictions are classes or means; probabilities and scores are vectors with an entry for each class.
     """
 
     prediction: str
@@ -62,25 +57,19 @@ def with_predictions(
     wanted = columns.names()
     if not wanted:
         return frame
-    label = _type_of_labels(model.value.classes_)
+    # Strings and booleans are predicted as such, numbers as doubles, as Spark ML does.
+    classes = model.value.classes_
+    kind = "f" if classes is None else classes.dtype.kind
+    label = T.StringType() if kind in "UO" else T.BooleanType() if kind == "b" else T.DoubleType()
     kinds = {what: label if what == "prediction" else T.ArrayType(T.DoubleType()) for what in wanted}
     struct = T.StructType([T.StructField(what, kind) for what, kind in kinds.items()])
     make: Any = arrow_udf  # its types know no structs
     predict = make(_predicting(model, features.vectors, tuple(wanted)), struct)
     found = frame.select("*", predict(features.selected()).alias(_ALL))
-    made = [_as_column(what).alias(name) for what, name in wanted.items()]
+    fields = {what: F.col(f"{_ALL}.{what}") for what in wanted}
+    vectors = {what: field if what == "prediction" else array_to_vector(field) for what, field in fields.items()}
+    made = [vectors[what].alias(name) for what, name in wanted.items()]
     return found.select("*", *made).drop(_ALL)
-
-
-def _as_column(what: str) -> Column:
-    column = F.col(f"{_ALL}.{what}")
-    return column if what == "prediction" else array_to_vector(column)
-
-
-def _type_of_labels(classes: NDArray[Any] | None) -> T.DataType:
-    """Strings and booleans are predicted as such, numbers as doubles, as Spark ML does."""
-    kind = "f" if classes is None else classes.dtype.kind
-    return T.StringType() if kind in "UO" else T.BooleanType() if kind == "b" else T.DoubleType()
 
 
 def _predicting(

@@ -19,6 +19,8 @@ from sgdone.message_text import did_you_mean, listed
 
 #: Share of entries other than 0 below which rows are kept sparse, if there are sparse vectors among them.
 SPARSE_BELOW = 0.5
+#: Names of entries of vectors that are kept.
+_MOST_NAMES = 10_000
 
 
 @final
@@ -95,7 +97,7 @@ def as_storage(matrix: Any, *, dense: bool) -> Any:
     return made
 
 
-def vector_names(metadata: dict[str, Any], limit: int = 10_000) -> list[str] | None:
+def vector_names(metadata: dict[str, Any]) -> list[str] | None:
     """Names of the entries of a vector column, as a `VectorAssembler` leaves them; None if some are missing.
 
     Examples
@@ -107,7 +109,7 @@ def vector_names(metadata: dict[str, Any], limit: int = 10_000) -> list[str] | N
     found = {one.get("idx"): one.get("name") for kind in known.values() for one in kind}
     names = [found.get(number) for number in range(len(found))]
     complete = bool(names) and None not in names and len(set(names)) == len(names)
-    return [str(name) for name in names] if complete and len(names) <= limit else None
+    return [str(name) for name in names] if complete and len(names) <= _MOST_NAMES else None
 
 
 def _checked_widths(batches: Sequence[Any], column: str) -> NDArray[np.int64]:
@@ -168,15 +170,7 @@ _CELLS = (*_CLASSES, T.DateType, T.TimestampType, T.TimestampNTZType)
 @final
 @dataclass(frozen=True)
 class FeatureColumns:
-    """Where the features are: in a column of vectors, or in several columns of a table.
-
-    Parameters
-    ----------
-    vectors : str or None
-        Name of the column of vectors; None if the features are ``inputs``.
-    inputs : tuple of str
-        Names of columns that are encoded.
-    """
+    """The features: a column of ``vectors``, or the ``inputs``, columns that are encoded."""
 
     vectors: str | None
     inputs: tuple[str, ...] = ()
@@ -205,18 +199,7 @@ class FeatureColumns:
 class RowColumns:
     """Which columns are features, labels and weights.
 
-    Parameters
-    ----------
-    features : FeatureColumns
-        Where the features are.
-    label : str
-        Name of the column of labels.
-    weight : str or None
-        Name of the column of weights, if there is one.
-    names : tuple of str or None
-        Names of the entries of vectors, if they have any.
-    group : str or None
-        Name of the column that says which rows are not independent, if there is one.
+    ``names`` are those of the entries of vectors, and ``group`` says which rows are not independent, if there are any.
     """
 
     features: FeatureColumns
@@ -256,17 +239,7 @@ class RowColumns:
 
 
 def partition_of(number: int, batches: Iterable[Any], columns: RowColumns) -> tuple[Partition, VectorRows | None]:
-    """The rows of a partition, and how its vectors were stored; rows that cannot be used are its fault.
-
-    Parameters
-    ----------
-    number : int
-        Place among the partitions.
-    batches : iterable of pyarrow.RecordBatch
-        Its rows, with the columns of `RowColumns.selected`.
-    columns : RowColumns
-        Names of the columns, for messages.
-    """
+    """The rows of a partition, and how its vectors were stored; rows that cannot be used are its fault."""
     # All batches are read, whatever they hold: Spark ends a worker that leaves rows unread.
     found = [batch for batch in batches if batch.num_rows]
     if not found:
@@ -299,7 +272,8 @@ def _labels(cells: Any, what: str, name: str) -> NDArray[Any]:
     """Labels or groups as an array; raise for the first that is null."""
     _check_no_null(cells, what, name)
     if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
-        found: NDArray[Any] = _floats(cells).to_numpy()
+        # Decimals would be Python objects.
+        found: NDArray[Any] = (cells.cast(pa.float64()) if pa.types.is_decimal(cells.type) else cells).to_numpy()
         return found
     coded = pa.concat_arrays(cells.chunks).dictionary_encode()
     numbers: NDArray[np.int32] = coded.indices.to_numpy()
@@ -310,11 +284,6 @@ def _weights(cells: Any, name: str) -> NDArray[np.float64]:
     _check_no_null(cells, "weight", name)
     found: NDArray[np.float64] = cells.cast(pa.float64()).to_numpy()
     return found
-
-
-def _floats(cells: Any) -> Any:
-    """Decimals as floats; other cells as they are."""
-    return cells.cast(pa.float64()) if pa.types.is_decimal(cells.type) else cells
 
 
 def _check_no_null(cells: Any, what: str, name: str) -> None:

@@ -81,23 +81,16 @@ def _is_plain(value: Any) -> bool:
 
 
 def _differences(place: str, before: Any, now: Any) -> list[str]:
+    """Differences in words; ``place`` is the keys that lead to the values."""
     if isinstance(before, dict) and isinstance(now, dict):
-        return [
-            text
-            for key in dict.fromkeys((*before, *now))
-            for text in _differences_of_key(f"{place}{key}", before.get(key, _ABSENT), now.get(key, _ABSENT))
-        ]
+        start = f"{place}." if place else ""
+        pairs = [(f"{start}{key}", before.get(key, _ABSENT), now.get(key, _ABSENT)) for key in {**before, **now}]
+        return [text for pair in pairs for text in _differences(*pair)]
+    if place == "files" and _are_files(before) and _are_files(now):
+        return _differences_of_files(before, now)
     if before == now and isinstance(before, bool) == isinstance(now, bool):
         return []
     return [f"{place} {_was(before)} and {_is(now)} now"]
-
-
-def _differences_of_key(place: str, before: Any, now: Any) -> list[str]:
-    if place == "files" and _are_files(before) and _are_files(now):
-        return _differences_of_files(before, now)
-    if isinstance(before, dict) and isinstance(now, dict):
-        place = f"{place}."
-    return _differences(place, before, now)
 
 
 def _differences_of_files(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[str]:
@@ -109,18 +102,13 @@ def _differences_of_files(before: list[dict[str, Any]], now: list[dict[str, Any]
         twice = len(before) != len(now)
         found.append("a file is given more often than before, or less" if twice else "the files are in another order")
     for name in names:
-        found += [
-            _difference_of_file(name, key, old[name].get(key, _ABSENT), new[name].get(key, _ABSENT))
-            for key in dict.fromkeys((*old[name], *new[name]))
-            if old[name].get(key, _ABSENT) != new[name].get(key, _ABSENT)
-        ]
+        for key in {**old[name], **new[name]}:
+            was, now_is = old[name].get(key, _ABSENT), new[name].get(key, _ABSENT)
+            if was != now_is and key == "bytes" and type(was) is int and type(now_is) is int:
+                found.append(f"the file {name} had {was:,} bytes and has {now_is:,} now")
+            elif was != now_is:
+                found.append(f"{key} of the file {name} {_was(was)} and {_is(now_is)} now")
     return found
-
-
-def _difference_of_file(name: str, key: str, before: Any, now: Any) -> str:
-    if key == "bytes" and type(before) is int and type(now) is int:
-        return f"the file {name} had {before:,} bytes and has {now:,} now"
-    return f"{key} of the file {name} {_was(before)} and {_is(now)} now"
 
 
 def _are_files(value: Any) -> bool:
@@ -177,13 +165,6 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
     Arrays are not copied. The temporary file is called ``.NAME.partial``: a process that is killed while it writes
     leaves at most that file, which the next write replaces and `sgdone.machine.atomic.remove_partial` removes. Two
     processes must not write the same checkpoint.
-
-    Parameters
-    ----------
-    path : path
-        Name of the file.
-    checkpoint : Checkpoint
-        Checkpoint to write.
 
     Raises
     ------

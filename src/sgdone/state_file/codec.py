@@ -39,13 +39,7 @@ class NotStorable(TypeError):  # noqa: N818
 
 @final
 class Encoder:
-    """Encodes values as JSON, and collects their arrays, which are not copied.
-
-    Parameters
-    ----------
-    running : bool, default=False
-        Whether the values are those of a running fit.
-    """
+    """Encodes values, of a ``running`` fit or not, as JSON, and collects their arrays, which are not copied."""
 
     def __init__(self, *, running: bool = False) -> None:
         self.tensors: dict[str, NDArray[Any]] = {}
@@ -257,6 +251,7 @@ def _scalar(kind: str, value: Any) -> Any:
     return made
 
 
+_type_hints = lru_cache(maxsize=256)(typing.get_type_hints)
 _NUMBER_TYPES = re.compile(r"[<>|](b1|[iu][1248]|f[248])")
 _TEXT_TYPES = re.compile(r"[<>]U[1-9]\d{0,8}")
 _OBJECTS = "|O"
@@ -310,16 +305,11 @@ def check_fields(made: Any, names: Sequence[str]) -> None:
     The declaration is the schema: a class that is new to files needs no further description.
     """
     kind: Any = type(made)
-    hints = _hints(kind)
+    hints = _type_hints(kind)
     for name in names:
         value, hint = getattr(made, name), hints[name]
         if not _fits(value, hint):
             raise TypeError(f"{name} of {type(made).__name__} is {_shown(value)}, not {_named(hint)}")
-
-
-@lru_cache(maxsize=256)
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -26,7 +26,8 @@ def read_bytes(name: str | os.PathLike[str], form: FileFormat) -> bytes:
     path = Path(name)
     try:
         # Without waiting for the other end of a pipe; what was opened is examined, so that it cannot be exchanged.
-        with open(path, "rb", opener=_without_waiting) as file:
+        flag = getattr(os, "O_NONBLOCK", 0)
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | flag)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise form.error(f"{path}: is a pipe, socket or device: give a regular file")
@@ -36,7 +37,9 @@ def read_bytes(name: str | os.PathLike[str], form: FileFormat) -> bytes:
     except FileNotFoundError:
         raise form.error(f"{path}: there is no such file: give one {form.made_by}") from None
     except OSError as error:
-        raise form.error(_unreadable(path, form, error)) from error
+        if isinstance(error, (IsADirectoryError, PermissionError)) and path.is_dir():
+            raise form.error(f"{path}: is a folder, not a {form.what}: give the name of a file in it") from error
+        raise form.error(f"{path}: cannot be read ({error.strerror}): check its name and its permissions") from error
     except ValueError as error:
         raise form.error(f"{str(path)!r}: is no name of a file ({error})") from error
     except MemoryError as error:
@@ -66,10 +69,6 @@ def refuse_broken(path: str | os.PathLike[str], data: bytes, form: FileFormat, e
     raise form.error(f"{path}: is damaged ({shortened(str(error), 300)}): {form.again}") from error
 
 
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
 def _bytes_announced(file: BinaryIO, size: int) -> bytes:
     """The bytes of a file; only the beginning if its size differs from that in its header."""
     start = file.read(8)
@@ -81,12 +80,6 @@ def _bytes_announced(file: BinaryIO, size: int) -> bytes:
     wanted = max(_SMALLEST, min(expected, size) - len(start) + 1)
     file.seek(0)  # joining two parts would copy a large file
     return file.read(len(start) + wanted)
-
-
-def _unreadable(path: Path, form: FileFormat, error: OSError) -> str:
-    if isinstance(error, (IsADirectoryError, PermissionError)) and path.is_dir():
-        return f"{path}: is a folder, not a {form.what}: give the name of a file in it"
-    return f"{path}: cannot be read ({error.strerror}): check its name and its permissions"
 
 
 def _expected_size(data: bytes, start: int) -> int:
@@ -117,18 +110,7 @@ def write(
 
     Nothing is copied but arrays that are not contiguous, one at a time. The library would write to a name of its own
     and report a full disk without its error number.
-
-    Parameters
-    ----------
-    path : path
-        Name of the file.
-    form : FileFormat
-        Its format.
-    content : dict
-        The header, as JSON.
-    tensors : dict of ndarray
-    fixed_name : bool, default=False
-        Whether the temporary file has a fixed name, as in `sgdone.machine.atomic.write_atomically`.
+    ``fixed_name`` is that of `sgdone.machine.atomic.write_atomically`.
     """
     text = json.dumps(content, allow_nan=False)
     metadata = {"format": form.name, "version": str(form.version), "content": text}

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.objective import Model
-from sgdone.matrices.csr import check_csr
+from sgdone.matrices.csr import check_csr, csr_of
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows.rows import Order, Rows
 from sgdone.tables import EncoderState, TableEncoderCore
@@ -41,11 +41,17 @@ def plain_forms() -> dict[str, PlainForm]:
         PlainForm("trace", "table", trace_module().Trace, to_columns, from_columns),
         PlainForm("model", "parts", Model, tuple, _model),
         PlainForm("csr", "parts", sparse.csr_array, pack_csr, unpack_csr),
-        PlainForm("mixed matrix", "parts", MixedMatrix, pack_mixed, unpack_mixed),
+        PlainForm("mixed matrix", "parts", MixedMatrix, vars, lambda own: MixedMatrix(own["dense"], own["sparse"])),
         PlainForm("matrix rows", "parts", Rows, pack_rows, unpack_rows),
         PlainForm("order", "parts", Order, pack_order, unpack_order),
         PlainForm("encoder state", "parts", EncoderState, pack_encoder_state, unpack_encoder_state),
-        PlainForm("encoder", "parts", TableEncoderCore, pack_encoder, unpack_encoder),
+        PlainForm(
+            "encoder",
+            "parts",
+            TableEncoderCore,
+            lambda encoder: pack_encoder_state(encoder.state()),
+            lambda parts: TableEncoderCore.from_state(unpack_encoder_state(parts)),
+        ),
     )
     return {form.kind: form for form in forms}
 
@@ -267,20 +273,7 @@ def unpack_csr(parts: Any) -> Any:
     if data.size != indices.size or indptr[-1] != data.size:
         raise ValueError(f"a sparse matrix has {data.size} values and {indices.size} columns")
     check_csr(indices, indptr, n_columns)
-    made = sparse.csr_array((n_rows, n_columns), dtype=data.dtype)
-    # Assigned one by one: the constructor would change the types of columns and boundaries.
-    made.data, made.indices, made.indptr = data, indices, indptr
-    return made
-
-
-def pack_mixed(matrix: MixedMatrix) -> dict[str, Any]:
-    """The dense and the sparse part."""
-    return {"dense": matrix.dense, "sparse": matrix.sparse}
-
-
-def unpack_mixed(parts: Any) -> MixedMatrix:
-    """The matrix, whose parts are checked."""
-    return MixedMatrix(parts["dense"], parts["sparse"])
+    return csr_of(data, indices, indptr, (n_rows, n_columns))
 
 
 def pack_rows(rows: Rows) -> dict[str, Any]:
@@ -329,9 +322,8 @@ def _matrix(rows: Rows) -> Any:
         return MixedMatrix(*(_matrix(part) for part in rows.mixed))
     if rows.is_dense:
         return rows.arrays[0]
-    matrix = sparse.csr_array((rows.n_rows, rows.n_features), dtype=rows.dtype)
-    matrix.data, matrix.indices, matrix.indptr = rows.arrays[:3]
-    return matrix
+    data, indices, indptr = rows.arrays[:3]
+    return csr_of(data, indices, indptr, (rows.n_rows, rows.n_features))
 
 
 def pack_encoder_state(state: EncoderState) -> dict[str, Any]:
@@ -348,16 +340,6 @@ def unpack_encoder_state(parts: Any) -> EncoderState:
     if not all(isinstance(name, str) and isinstance(array, np.ndarray) for name, array in arrays.items()):
         raise ValueError("the arrays of an encoder are none")
     return EncoderState(header, arrays, None if levels is None else from_stream(levels))
-
-
-def pack_encoder(encoder: TableEncoderCore) -> dict[str, Any]:
-    """The state of a fitted encoder, with all its words."""
-    return pack_encoder_state(encoder.state())
-
-
-def unpack_encoder(parts: Any) -> TableEncoderCore:
-    """The encoder; an inconsistent state is a ValueError."""
-    return TableEncoderCore.from_state(unpack_encoder_state(parts))
 
 
 _SCHEMA = pa.schema([pa.field("level", pa.large_string(), nullable=False)])

@@ -5,7 +5,6 @@ import inspect
 import pkgutil
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from types import ModuleType
 
 #: Packages whose dataclasses are stored. They are found by name when first needed: most of them use this package.
 _FOLDERS = {
@@ -54,9 +53,11 @@ def registered() -> dict[str, type]:
     found: dict[str, type] = {name: _named(*place) for name, place in _CLASSES.items()}
     never = _named(*_NEVER)
     for concept, package in _FOLDERS.items():
-        for module in _modules(concept, package):
-            for thing in vars(module).values():
-                if inspect.isclass(thing) and thing is not never and _is_own_dataclass(thing, module):
+        files = pkgutil.iter_modules(importlib.import_module(package).__path__)
+        for place in (*(f"{package}.{file.name}" for file in files), *_FURTHER_MODULES.get(concept, ())):
+            for thing in vars(importlib.import_module(place)).values():
+                own = inspect.isclass(thing) and thing.__module__ == place and is_dataclass(thing)
+                if own and thing is not never:
                     name = f"{concept}/{vars(thing).get('name', thing.__name__.lstrip('_'))}"
                     if name in found:
                         raise RuntimeError(f"{thing} and {found[name]} have the same name in files, {name!r}")
@@ -85,13 +86,3 @@ def _names() -> dict[type, str]:
 def _named(module: str, name: str) -> type:
     found: type = getattr(importlib.import_module(module), name)
     return found
-
-
-def _modules(concept: str, package: str) -> list[ModuleType]:
-    files = pkgutil.iter_modules(importlib.import_module(package).__path__)
-    places = [*(f"{package}.{file.name}" for file in files), *_FURTHER_MODULES.get(concept, ())]
-    return [importlib.import_module(place) for place in places]
-
-
-def _is_own_dataclass(thing: type, module: ModuleType) -> bool:
-    return thing.__module__ == module.__name__ and is_dataclass(thing)

@@ -35,11 +35,6 @@ class LevelIndex:
     Arrow's look-up reads all levels of the dictionary: for one row and 100,000 levels that is all the time of a
     prediction.
 
-    Parameters
-    ----------
-    known : pyarrow.LargeStringArray
-        Levels, each once.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -257,10 +252,6 @@ class CategoryEncoder(ColumnEncoder):
         self.bucket_counts = np.append(self.bucket_counts, np.zeros(added.size, dtype=np.int64))
         place = bucket_lookup(self.buckets, np.arange(self.buckets.size), self.n_buckets)
         np.add.at(self.bucket_counts, place[buckets], counts)
-
-    def dense_names(self) -> list[str]:
-        """Names of the dense features."""
-        return []
 
     def sparse_names(self) -> Iterable[tuple[int, str]]:
         """Numbers and names of the sparse features."""

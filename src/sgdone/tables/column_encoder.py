@@ -21,14 +21,7 @@ MOST_ROWS = 2**53
 @final
 @dataclass(frozen=True)
 class StateFields:
-    """Names and types of the parts of a state of a kind of column.
-
-    Attributes
-    ----------
-    values, arrays : dict
-        Names and types.
-    has_levels : bool
-    """
+    """Names and types of the values and arrays in the state of a kind of column."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, Any] = field(default_factory=dict)
@@ -38,16 +31,7 @@ class StateFields:
 @final
 @dataclass(frozen=True)
 class ColumnState:
-    """State of one column.
-
-    Attributes
-    ----------
-    values : dict
-        Numbers and booleans.
-    arrays : dict of ndarray
-        Each with one dimension.
-    levels : pyarrow.LargeStringArray or None
-    """
+    """State of one column: numbers and booleans, arrays of one dimension, and the levels of a category."""
 
     values: dict[str, Any] = field(default_factory=dict)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -211,7 +195,7 @@ class Entries:
         A sparse feature with the value 1, or −1 for none.
     words : list of WordRows
         Rows of several sparse features.
-    new_gaps : bool
+    new_missing : bool
         Whether a value is missing in a column that had all values in ``fit``.
     unseen : str
         If far more levels than expected are not those of ``fit``: their share and one of them, for a warning.
@@ -220,7 +204,7 @@ class Entries:
     dense: list[NDArray[np.float64]] = field(default_factory=list)
     indicators: list[NDArray[np.int32]] = field(default_factory=list)
     words: list["WordRows"] = field(default_factory=list)
-    new_gaps: bool = False
+    new_missing: bool = False
     unseen: str = ""
 
 
@@ -281,14 +265,14 @@ class ColumnFeatures:
         Numbers of all of its features, in the order of the coefficients.
     groups : list of LevelGroup
         Those of which a row has at most one.
-    gap : int or None
+    missing : int or None
         Number of the feature that indicates missing values of a number or date.
     """
 
     name: str
     features: NDArray[np.int64]
     groups: list[LevelGroup]
-    gap: int | None
+    missing: int | None
 
 
 def level_group(name: str, features: NDArray[np.int32], counts: NDArray[np.int64]) -> LevelGroup:
@@ -319,9 +303,9 @@ class ColumnEncoder(ABC):
         Its features that are not known here follow those that are, in their order.
         """
 
-    @abstractmethod
     def dense_names(self) -> list[str]:
         """Names of the dense features."""
+        return []
 
     @abstractmethod
     def sparse_names(self) -> Iterable[tuple[int, str]]:
@@ -351,7 +335,7 @@ class ColumnEncoder(ABC):
         """Features of which a row has at most one."""
         return []
 
-    def gap_feature(self) -> int | None:
+    def missing_feature(self) -> int | None:
         """Number of the sparse feature that indicates missing values; None if these are a level or there were none."""
         return None
 

@@ -115,17 +115,7 @@ _FAMILIES = ("number", "boolean", "string", "level", "date", "time", "empty")
 @final
 @dataclass(frozen=True)
 class FittedParts:
-    """Learnt parts of an encoder besides its columns.
-
-    Attributes
-    ----------
-    names : list of str
-        Columns of the first table.
-    left_out : dict
-    is_plain : bool
-    n_sparse : int
-        Number of sparse features.
-    """
+    """Learnt parts of an encoder besides its columns; ``names`` are the columns of the first table."""
 
     names: list[str]
     left_out: dict[str, str]

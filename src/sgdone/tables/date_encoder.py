@@ -88,7 +88,7 @@ class DateEncoder(ColumnEncoder):
     def __init__(self, name: str, has_days: bool) -> None:
         self.name, self.has_days = name, has_days
         self.zone: str | None = None
-        self.gaps = MeanImputer()
+        self.imputer = MeanImputer()
         self.parts = {part: DatePart(len(PARTS[part])) for part in (PARTS if has_days else ["hour"])}
 
     def encode(self, column: Column, new: NewFeatures | None) -> Entries:
@@ -101,8 +101,8 @@ class DateEncoder(ColumnEncoder):
                 continue
             codes = dates.hours() if hours else dates.months() if name == "month" else dates.weekdays()
             indicators += part.encode(codes, dates.missing, new)
-        trend = self.gaps.fill(dates.days(), new)
-        return Entries(trend.dense, indicators + trend.indicators, new_gaps=trend.new_gaps)
+        trend = self.imputer.fill(dates.days(), new)
+        return Entries(trend.dense, indicators + trend.indicators, new_missing=trend.new_missing)
 
     def _in_zone_of_fit(self, dates: DateValues, *, learns: bool) -> DateValues:
         """The dates on the clocks of the training rows; a column with a zone is not compared with one without."""
@@ -145,7 +145,7 @@ class DateEncoder(ColumnEncoder):
             )
         for own, part in zip(self.parts.values(), other.parts.values(), strict=True):
             own.merge(part, new)
-        self.gaps.merge(other.gaps, new)
+        self.imputer.merge(other.imputer, new)
 
     def dense_names(self) -> list[str]:
         """Names of the dense features."""
@@ -156,18 +156,17 @@ class DateEncoder(ColumnEncoder):
         for name, part in self.parts.items():
             for code in np.flatnonzero(part.features >= 0).tolist():
                 yield int(part.features[code]), f"{self.name}.{name}={PARTS[name][code]}"
-        if self.gaps.indicator is not None:
-            yield self.gaps.indicator, f"{self.name} missing"
+        yield from self.imputer.sparse_names(self.name)
 
     def sparse_numbers(self) -> NDArray[np.int32]:
         """Numbers of the sparse features, in any order."""
         features = [part.features[part.features >= 0] for part in self.parts.values()]
-        return np.concatenate([*features, self.gaps.sparse_numbers()])
+        return np.concatenate([*features, self.imputer.sparse_numbers()])
 
     def description(self) -> str:
         """How the column was encoded, for people."""
         shown = [name for name, part in self.parts.items() if part.features.max() >= 0]
-        missing = [] if self.gaps.indicator is None else ["an indicator of missing values"]
+        missing = [] if self.imputer.indicator is None else ["an indicator of missing values"]
         return ", ".join(["trend in days", *shown, *missing])
 
     def groups(self) -> list[LevelGroup]:
@@ -179,9 +178,9 @@ class DateEncoder(ColumnEncoder):
                 found.append(level_group(f"{self.name}.{name}", part.features[used], part.counts[used]))
         return found
 
-    def gap_feature(self) -> int | None:
+    def missing_feature(self) -> int | None:
         """Number of the sparse feature that indicates missing values; None if there were none."""
-        return self.gaps.indicator
+        return self.imputer.indicator
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
         """State of the encoder as plain values, arrays and levels."""
@@ -189,13 +188,13 @@ class DateEncoder(ColumnEncoder):
             "part_features": np.concatenate([part.features for part in self.parts.values()]),
             "part_counts": np.concatenate([part.counts for part in self.parts.values()]),
         }
-        return ColumnState({"has_days": self.has_days, **self.gaps.state()}, arrays)
+        return ColumnState({"has_days": self.has_days, **self.imputer.state()}, arrays)
 
     @classmethod
     def from_state(cls, name: str, state: ColumnState) -> "DateEncoder":
         """The encoder with this state."""
         made = cls(name, bool(state.values["has_days"]))
-        made.gaps = MeanImputer.from_state(state)
+        made.imputer = MeanImputer.from_state(state)
         features, counts = state.arrays["part_features"], state.counts("part_counts")
         ends = np.cumsum([part.features.size for part in made.parts.values()])
         if features.size != ends[-1] or counts.size != ends[-1] or features.min() < -1:

@@ -163,7 +163,9 @@ def is_frame(X: Any) -> bool:
     >>> is_frame(pa.table({"x": [1]})), is_frame(np.zeros((2, 2)))
     (True, False)
     """
-    return _is_pandas(X) or isinstance(X, (pa.Table, pa.RecordBatch)) or _has_columns_and_stream(X)
+    # A series offers a stream too, but has no names of columns.
+    streams = hasattr(X, "__arrow_c_stream__") and (hasattr(X, "columns") or hasattr(X, "schema"))
+    return _is_pandas(X) or isinstance(X, (pa.Table, pa.RecordBatch)) or streams
 
 
 def _columns(frame: Any) -> tuple[list[Any], list[Any]]:
@@ -192,11 +194,6 @@ def _with_narrow_integers(frame: Any) -> Any:
 def _is_pandas(frame: Any) -> bool:
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(frame, pandas.DataFrame)
-
-
-def _has_columns_and_stream(frame: Any) -> bool:
-    """Whether an object offers its data as a stream of Arrow batches and has names of columns (a series has none)."""
-    return hasattr(frame, "__arrow_c_stream__") and (hasattr(frame, "columns") or hasattr(frame, "schema"))
 
 
 def _described(thing: Any) -> str:

@@ -165,24 +165,25 @@ def settle(name: str, column: Any) -> Column:
     return _or_empty(read_as(Kind.BOOLEAN if family == "boolean" else Kind.NUMBER, name, column))
 
 
+_FAMILIES: dict[str, tuple[Callable[[Any], bool], ...]] = {
+    "empty": (pa.types.is_null,),
+    "boolean": (pa.types.is_boolean,),
+    "string": (pa.types.is_large_string,),
+    "time": (pa.types.is_time,),
+    "number": (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_duration),
+    "date": (pa.types.is_date, pa.types.is_timestamp),
+}
+
+
 def family_of(name: str, column: Any) -> str:
     """The family of a column's type; a type that cannot be encoded is an error."""
-    kind, types = column.type, pa.types
-    if types.is_null(kind):
-        return "empty"
-    if types.is_dictionary(kind):
+    kind = column.type
+    if pa.types.is_dictionary(kind):
         inner = family_of(name, pa.chunked_array([], kind.value_type))
         return inner if inner in ("string", "empty") else "level"
-    if types.is_boolean(kind):
-        return "boolean"
-    if types.is_large_string(kind):
-        return "string"
-    if types.is_time(kind):
-        return "time"
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_duration(kind):
-        return "number"
-    if types.is_date(kind) or types.is_timestamp(kind):
-        return "date"
+    for family, tests in _FAMILIES.items():
+        if any(test(kind) for test in tests):
+            return family
     raise TypeError(
         f"column {name!r} has the type {kind}, which cannot be encoded: convert it, or drop it with "
         f"columns={{{name!r}: 'drop'}}"

@@ -37,7 +37,7 @@ class MeanImputer:
                 self.indicator = int(new.take(1)[0])
         dense = np.where(missing, self.mean, values) if any_missing else values
         if self.indicator is None:
-            return Entries([dense], new_gaps=any_missing)
+            return Entries([dense], new_missing=any_missing)
         return Entries([dense], [np.where(missing, np.int32(self.indicator), np.int32(-1))])
 
     def learn(self, values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> None:
@@ -95,6 +95,10 @@ class MeanImputer:
         """The number of the indicator, if there is one."""
         return np.array([] if self.indicator is None else [self.indicator], dtype=np.int32)
 
+    def sparse_names(self, name: str) -> list[tuple[int, str]]:
+        """The number and name of the indicator, if there is one."""
+        return [] if self.indicator is None else [(self.indicator, f"{name} missing")]
+
     @classmethod
     def from_state(cls, state: ColumnState) -> "MeanImputer":
         """The imputer with this state."""
@@ -128,15 +132,15 @@ class NumberEncoder(ColumnEncoder):
 
     def __init__(self, name: str, boolean: bool) -> None:
         self.name, self.boolean = name, boolean
-        self.gaps = MeanImputer()
+        self.imputer = MeanImputer()
 
     def encode(self, column: Column, new: NewFeatures | None) -> Entries:
         """Entries of the rows; with ``new``, what has not been seen before is learnt first."""
-        return self.gaps.fill(column.values, new)
+        return self.imputer.fill(column.values, new)
 
     def merge(self, other: "NumberEncoder", new: NewFeatures) -> None:
         """Add what another encoder of the column has learnt."""
-        self.gaps.merge(other.gaps, new)
+        self.imputer.merge(other.imputer, new)
 
     def dense_names(self) -> list[str]:
         """Names of the dense features."""
@@ -144,33 +148,31 @@ class NumberEncoder(ColumnEncoder):
 
     def sparse_names(self) -> Iterable[tuple[int, str]]:
         """Numbers and names of the sparse features."""
-        return [] if self.gaps.indicator is None else [(self.gaps.indicator, f"{self.name} missing")]
+        return self.imputer.sparse_names(self.name)
 
-    def gap_feature(self) -> int | None:
+    def missing_feature(self) -> int | None:
         """Number of the sparse feature that indicates missing values; None if there were none."""
-        return self.gaps.indicator
+        return self.imputer.indicator
 
     def sparse_numbers(self) -> NDArray[np.int32]:
         """Numbers of the sparse features, in any order."""
-        return self.gaps.sparse_numbers()
+        return self.imputer.sparse_numbers()
 
     def description(self) -> str:
         """How the column was encoded, for people."""
-        return (
-            ""
-            if self.gaps.indicator is None
-            else f"missing values replaced by the mean {self.gaps.mean:.6g}, with an indicator"
-        )
+        if self.imputer.indicator is None:
+            return ""
+        return f"missing values replaced by the mean {self.imputer.mean:.6g}, with an indicator"
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
         """State of the encoder as plain values, arrays and levels."""
-        return ColumnState({"boolean": self.boolean, **self.gaps.state()})
+        return ColumnState({"boolean": self.boolean, **self.imputer.state()})
 
     @classmethod
     def from_state(cls, name: str, state: ColumnState) -> "NumberEncoder":
         """The encoder with this state."""
         made = cls(name, bool(state.values["boolean"]))
-        made.gaps = MeanImputer.from_state(state)
+        made.imputer = MeanImputer.from_state(state)
         return made
 
 

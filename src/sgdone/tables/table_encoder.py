@@ -11,10 +11,10 @@ from sgdone.tables.table_encoder_core import TableEncoderCore
 class TableEncoder(TransformerMixin, TableEncoderCore, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
     """Encode the columns of any data frame as features for a linear model.
 
-    Numbers stay as they are; a gap is filled by the mean, and marked by a feature where `fit` saw gaps. A category has
-    a feature for each level, a gap being a level; a level that was not in `fit` has no effect. Text becomes hashed
-    words and pairs of words. A date becomes a trend in days, and its month, weekday and hour. Labels are never used.
-    What each column is follows from its type and all of its values: see :mod:`sgdone.tables.kinds`.
+    Numbers stay as they are; missing values are replaced by the mean, with an indicator where `fit` saw some. A
+    category has a feature for each level, missing values being one; a level that was not in `fit` has no effect. Text
+    becomes hashed words and pairs of words. A date becomes a trend in days, and its month, weekday and hour. Labels are
+    never used. What each column is follows from its type and all of its values: see :mod:`sgdone.tables.kinds`.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class TableEncoder(TransformerMixin, TableEncoderCore, BaseEstimator):  # type: 
     left_out_ : dict
         Columns without features and why: empty, constant, equal to another column, or dropped on request.
     is_plain_ : bool
-        Whether the table of the first call was all numbers and booleans without gaps, so that an array would do.
+        Whether the table of the first call was all numbers and booleans without missing values, as an array is.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class TableEncoder(TransformerMixin, TableEncoderCore, BaseEstimator):  # type: 
         return self.fit_encode(X).tocsr()
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from more rows: new levels, words and gaps add features after those there are.
+        """Learn from more rows: new levels, words and missing values add features after those there are.
 
         The first call settles the kinds of columns; later ones must have the same columns, each of the same kind.
         Constant columns are kept, because later rows may differ.

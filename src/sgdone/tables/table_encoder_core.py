@@ -107,9 +107,9 @@ class TableEncoderCore:
         X: NDArray[Any],
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """An encoder of a table of numbers and booleans without gaps, which is an array already.
+        """An encoder of a table of numbers and booleans without missing values, which is an array already.
 
-        It keeps all columns, and knows their means, for gaps that come later.
+        It keeps all columns, and knows their means, for missing values that come later.
 
         Examples
         --------
@@ -138,8 +138,8 @@ class TableEncoderCore:
             totals = column_sums(X, weight)
             for plan, total, values in zip(self.plans_, totals.tolist(), X.T, strict=True):
                 assert isinstance(plan.encoder, NumberEncoder)
-                if plan.encoder.gaps.indicator is None and not plan.encoder.gaps.add(total, count):
-                    plan.encoder.gaps.learn(values.astype(np.float64), weight)
+                if plan.encoder.imputer.indicator is None and not plan.encoder.imputer.add(total, count):
+                    plan.encoder.imputer.learn(values.astype(np.float64), weight)
 
     def encode(self, X: Any) -> Encoded:
         """Encode a table as dense and sparse rows, learning nothing."""
@@ -169,7 +169,7 @@ class TableEncoderCore:
         >>> import pyarrow as pa
         >>> encoder = TableEncoderCore()
         >>> encoded = encoder.fit_encode(pa.table({"job": ["Sales", "Tech"], "age": [31.0, None]}))
-        >>> [(column.name, column.features.tolist(), column.gap) for column in encoder.column_features()]
+        >>> [(column.name, column.features.tolist(), column.missing) for column in encoder.column_features()]
         [('job', [1, 2], None), ('age', [0, 3], 3)]
         """
         self._check_fitted()
@@ -182,9 +182,9 @@ class TableEncoderCore:
                 LevelGroup(group.name, group.features + shift, group.counts, group.reference + shift)
                 for group in encoder.groups()
             ]
-            gap = encoder.gap_feature()
+            missing = encoder.missing_feature()
             features = np.concatenate([np.arange(dense, dense + count), sparse + shift])
-            found.append(ColumnFeatures(encoder.name, features, groups, None if gap is None else gap + shift))
+            found.append(ColumnFeatures(encoder.name, features, groups, None if missing is None else missing + shift))
             dense += count
         return found
 
@@ -199,7 +199,7 @@ class TableEncoderCore:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all tables so far were all numbers and booleans without gaps, and all columns are features."""
+        """Whether all tables so far were numbers and booleans without missing values, and all columns are features."""
         self._check_fitted()
         return self.is_plain_ and self.n_sparse_ == 0 and not self.left_out_
 
@@ -329,7 +329,7 @@ class TableEncoderCore:
         for plan in self.plans_:
             name = plan.encoder.name
             entries.append(plan.encoder.encode(read[name], new))
-            if entries[-1].new_gaps:
+            if entries[-1].new_missing:
                 surprised.append(name)
             if entries[-1].unseen:
                 unseen.append(f"column {name!r}: {entries[-1].unseen}")
@@ -337,8 +337,8 @@ class TableEncoderCore:
             self.n_sparse_ = new.next
         if surprised:
             warn_user(
-                f"gaps in columns that had none in fit: {listed(surprised)}. They are filled by the mean.",
-                topic="gaps",
+                f"missing values in columns that had none in fit: {listed(surprised)}. They are replaced by the mean.",
+                topic="missing values",
             )
         if unseen:
             others = f"; and {len(unseen) - 5} other columns" if len(unseen) > 5 else ""

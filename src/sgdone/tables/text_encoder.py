@@ -120,10 +120,6 @@ class TextEncoder(ColumnEncoder):
         self.votes, self.words = slots[self.buckets], words[: used.size].copy()
         return pieces
 
-    def dense_names(self) -> list[str]:
-        """Names of the dense features."""
-        return []
-
     def sparse_names(self) -> Iterable[tuple[int, str]]:
         """Numbers and names of the sparse features."""
         texts = map(_decoded, self.words)

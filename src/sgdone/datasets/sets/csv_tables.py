@@ -16,6 +16,7 @@ _PENDIGITS = ("pendigits/train.csv.gz", "pendigits/test.csv.gz")
 _CPUSMALL = ("cpusmall/cpusmall.csv.gz",)
 _COLON = ("colon/colon.csv.gz",)
 _BIKE_SHARING = ("bike-sharing/hour.csv.gz",)
+_ENDOMETRIAL = ("separation/endometrial.csv",)
 _SPLIT = "Split 4 : 1 at random."
 
 
@@ -26,11 +27,14 @@ def _read(
     target: str,
     target_names: list[str] | None = None,
     exclude: tuple[str, ...] = (),
+    whole: bool = False,
 ) -> Split:
-    """Read one file and split it at random, or read a file of training rows and one of test rows."""
+    """Read one file and split it at random unless ``whole``, or read a file of training rows and one of test rows."""
     tables = [csv.read_csv(str(folder / file)) for file in files]
     names = [name for name in tables[0].column_names if name not in (target, *exclude)]
     parts = [_rows(table, names, target) for table in tables]
+    if whole:
+        return Split(parts[0], None, feature_names=names, target_names=target_names)
     train, test = parts if len(parts) == 2 else split_at_random(parts[0].X, parts[0].labels)
     return Split(train, test, feature_names=names, target_names=target_names)
 
@@ -82,5 +86,13 @@ RECIPES = (
         task="regression",
         files=_BIKE_SHARING,
         read=partial(_read, files=_BIKE_SHARING, target="cnt", exclude=("instant", "dteday", "casual", "registered")),
+    ),
+    Recipe(
+        name="endometrial",
+        description="Endometrial cancer: grade of 79 tumours by neovascularization (NV), pulsatility index "
+        "(PI) and endometrium height (EH); every tumour with NV = 1 is of high grade, so the "
+        "likelihood has no maximum. Heinze and Schemper (2002), no licence stated. Used whole.",
+        files=_ENDOMETRIAL,
+        read=partial(_read, files=_ENDOMETRIAL, target="HG", target_names=["low grade", "high grade"], whole=True),
     ),
 )

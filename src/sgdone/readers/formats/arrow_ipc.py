@@ -7,11 +7,11 @@ from typing import IO, Any
 import pyarrow as pa
 
 from sgdone.readers.byte_streams import can_be_read_again, is_compressed, opened
-from sgdone.readers.column_choice import FileSetColumns, cast_columns, choose_columns, common_types
+from sgdone.readers.column_choice import FileSetColumns, choose_columns, common_types
 from sgdone.readers.locations import RemoteFile
 from sgdone.readers.reader import FileLayout, Reader
-from sgdone.readers.table import DataError, ReadOptions, Table
-from sgdone.readers.table_from_arrow import assemble, parts_of, row_place
+from sgdone.readers.table import ReadOptions, Table
+from sgdone.readers.table_from_arrow import assemble, damage_explained, row_place, typed_parts
 
 _MARK = b"ARROW1"
 #: The mark at the beginning of a file, filled up to a multiple of eight bytes.
@@ -51,10 +51,9 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
                 chosen = FileSetColumns.choose([(each, schema.names) for each, schema in schemas])
                 types = common_types(schemas, chosen)
             for batch in reader:
-                made = cast_columns(batch, types, options, f"row {before + 1:,} and later")
-                for skipped, part in parts_of(made):
+                for part in typed_parts(batch, before, chosen.columns, types, options):
                     empty = False
-                    yield assemble(part, chosen.columns, options, row_place(before + skipped), whole=False)
+                    yield part
                 before += batch.num_rows
     if empty and not files[0].part_of_table:
         raise files[0].error("has column names but no rows")
@@ -74,9 +73,7 @@ def read_groups(options: ReadOptions, groups: range, types: Mapping[str, Any]) -
         before = sum(_batch(file, number, options).num_rows for number in range(groups.start))
         for number in groups:
             batch = _batch(file, number, options)
-            made = cast_columns(batch, types, options, f"row {before + 1:,} and later")
-            for skipped, part in parts_of(made):
-                yield assemble(part, columns, options, row_place(before + skipped), whole=False)
+            yield from typed_parts(batch, before, columns, types, options)
             before += batch.num_rows
 
 
@@ -93,7 +90,7 @@ def _n_batches(options: ReadOptions) -> int:
 @contextmanager
 def _indexed(options: ReadOptions) -> Iterator[Any]:
     """A file with its index of record batches."""
-    try:
+    with damage_explained("Arrow", options):
         if isinstance(options.path, RemoteFile):
             system, path = options.path.file_system()
             source = system.open_input_file(path)
@@ -101,26 +98,13 @@ def _indexed(options: ReadOptions) -> Iterator[Any]:
             source = pa.memory_map(str(options.path))
         with source, pa.ipc.open_file(source) as file:
             yield file
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError) as error:
-        raise _unreadable(error, options) from error
 
 
 def _batch(file: Any, number: int, options: ReadOptions) -> Any:
-    try:
+    with damage_explained("Arrow", options, f"record batch {number + 1:,}"):
         batch = file.get_batch(number)
         batch.validate(full=True)
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise _unreadable(error, options, f"record batch {number + 1:,}") from error
-    return batch
-
-
-def _unreadable(error: Exception, options: ReadOptions, place: str = "") -> DataError:
-    reason = str(error).splitlines()[0]
-    return options.error(f"cannot be read as Arrow ({reason}): write the file again", place=place)
+        return batch
 
 
 def _schema(options: ReadOptions) -> tuple[ReadOptions, Any]:
@@ -174,33 +158,22 @@ class _Batches:
         self.schema = self._reader.schema
 
     def __iter__(self) -> Iterator[Any]:
-        while (batch := self._checked(self._next)) is not None:
+        while (batch := self._checked(lambda: next(self._reader, None))) is not None:
             self._number += 1
             yield batch
-        if self._is_file:
-            self._check_end()
-
-    def _next(self) -> Any:
-        return next(self._reader, None)
+        last = b""
+        while self._is_file and (piece := self._stream.read(_PIECE)):
+            last = (last + piece)[-len(_MARK) :]
+        if self._is_file and last != _MARK:
+            raise self._options.error("ends too early: write or download the file again")
 
     def _checked(self, read: Any) -> Any:
-        try:
+        place = f"record batch {self._number + 1:,}" if hasattr(self, "schema") else ""
+        with damage_explained("Arrow", self._options, place):
             batch = read()
             if isinstance(batch, pa.RecordBatch):
                 batch.validate(full=True)
             return batch
-        except MemoryError:
-            raise
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            place = f"record batch {self._number + 1:,}" if hasattr(self, "schema") else ""
-            raise _unreadable(error, self._options, place) from error
-
-    def _check_end(self) -> None:
-        last = b""
-        while piece := self._stream.read(_PIECE):
-            last = (last + piece)[-len(_MARK) :]
-        if last != _MARK:
-            raise self._options.error("ends too early: write or download the file again")
 
 
 READER = Reader(

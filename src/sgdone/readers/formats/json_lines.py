@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain, count, islice
 from typing import Any, NamedTuple, final
@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.json as arrow_json
 
 from sgdone.machine.memory import size_text
-from sgdone.message_text import counted
+from sgdone.message_text import counted, listed
 from sgdone.readers import text_blocks
 from sgdone.readers.byte_streams import opened
 from sgdone.readers.column_choice import Columns, FileSetColumns, LabelCondition, choose_columns
 from sgdone.readers.formats.csv.columns import TIMESTAMP, as_type, timestamps
 from sgdone.readers.locations import Numbers, joined_places, numbered
 from sgdone.readers.reader import FileLayout, Reader
-from sgdone.readers.table import DataError, ReadOptions, Table, listed, shortened
+from sgdone.readers.table import DataError, ReadOptions, Table, shortened
 from sgdone.readers.table_from_arrow import assemble, parts_of
-from sgdone.readers.text_blocks import TextBlock, pieces_of, row_lines, whole_rows
+from sgdone.readers.text_blocks import TextBlock, drained, first_blocks, pieces_of, row_lines, whole_rows
 
 #: Bytes of the pieces of a block that Arrow parses at the same time.
 _PIECE = 2**20
@@ -34,6 +34,15 @@ _WHOLE, _NUMBER, _BOOLEAN, _STRING, _NESTED = (
     "lists or objects",
 )
 _TYPES = {_WHOLE: pa.float64(), _NUMBER: pa.float64(), _BOOLEAN: pa.bool_(), _STRING: pa.large_string()}
+_KINDS_OF_VALUES = {bool: _BOOLEAN, int: _WHOLE, float: _NUMBER, str: _STRING}
+#: Kinds of the types of Arrow; others are strings.
+_KINDS_OF_TYPES: tuple[tuple[Callable[[Any], bool], Any], ...] = (
+    (pa.types.is_null, None),
+    (pa.types.is_integer, _WHOLE),
+    (pa.types.is_floating, _NUMBER),
+    (pa.types.is_boolean, _BOOLEAN),
+    (pa.types.is_nested, _NESTED),
+)
 _BLANK = re.compile(rb"\n[ \t\r]*\n")
 _NULL_LINE = re.compile(rb"(?:\A|\n)[ \t\r\n]*null")
 #: What to do with other JSON.
@@ -44,40 +53,20 @@ def kinds_of(block: TextBlock, options: ReadOptions) -> dict[str, set[str]]:
     """The keys of the objects of a block, each with the kinds of its values; nulls are of no kind."""
     try:
         schema = arrow_read(block, arrow_json.ParseOptions()).schema
-        return {field.name: _kinds_of_type(field.type) for field in schema}
+        return {
+            field.name: {next((kind for fits, kind in _KINDS_OF_TYPES if fits(field.type)), _STRING)} - {None}
+            for field in schema
+        }
     except (pa.ArrowInvalid, UnicodeDecodeError):  # the second is for keys that are not UTF-8
-        return _kinds_one_by_one(block, options)
-
-
-def _kinds_one_by_one(block: TextBlock, options: ReadOptions) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for _, record in _records(block, options):
-        for name, value in record.items():
-            found.setdefault(name, set()).update(() if value is None else [_kind_of(value)])
-    return found
-
-
-def _kinds_of_type(kind: Any) -> set[str]:
-    types = pa.types
-    if types.is_null(kind):
-        return set()
-    if types.is_integer(kind):
-        return {_WHOLE}
-    if types.is_floating(kind):
-        return {_NUMBER}
-    if types.is_boolean(kind):
-        return {_BOOLEAN}
-    return {_NESTED if types.is_nested(kind) else _STRING}
+        found: dict[str, set[str]] = {}
+        for _, record in _records(block, options):
+            for name, value in record.items():
+                found.setdefault(name, set()).update(() if value is None else [_kind_of(value)])
+        return found
 
 
 def _kind_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return _BOOLEAN
-    if isinstance(value, int):
-        return _WHOLE
-    if isinstance(value, float):
-        return _NUMBER
-    return _STRING if isinstance(value, str) else _NESTED
+    return _KINDS_OF_VALUES.get(type(value), _NESTED)
 
 
 @final
@@ -274,17 +263,11 @@ def read_json_lines(options: ReadOptions) -> Table:
 def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     """Yield the rows of files in parts. Types are those of the first 64 MB; a value that does not fit is an error."""
     with closing(_blocks(files)) as blocks:
-        head, size = list[_Lines](), 0
-        for lines in blocks:
-            head.append(lines)
-            size += len(lines.block.text)
-            if size >= text_blocks.HEAD:
-                break
+        head: list[_Lines] = first_blocks(blocks)
         if not head and files[0].part_of_table:
             return
         parser, columns = _parser(head, files[0])
-        head.reverse()
-        for lines in chain((head.pop() for _ in range(len(head))), blocks):
+        for lines in chain(drained(head), blocks):
             for table, numbers in _tables(parser, lines):
                 for first, part in parts_of(table):
                     yield assemble(part, columns, lines.options, numbered("line", numbers[first:]), whole=False)

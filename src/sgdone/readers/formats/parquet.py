@@ -9,18 +9,11 @@ import pyarrow as pa
 
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import can_be_read_again, is_compressed, opened
-from sgdone.readers.column_choice import (
-    Columns,
-    FileSetColumns,
-    cast_columns,
-    choose_columns,
-    common_types,
-    named_columns,
-)
+from sgdone.readers.column_choice import FileSetColumns, choose_columns, common_types, named_columns
 from sgdone.readers.locations import RemoteFile
 from sgdone.readers.reader import FileLayout, Reader
-from sgdone.readers.table import DataError, ReadOptions, Table
-from sgdone.readers.table_from_arrow import assemble, part_rows, parts_of, row_place
+from sgdone.readers.table import ReadOptions, Table
+from sgdone.readers.table_from_arrow import assemble, damage_explained, part_rows, row_place, typed_parts
 
 _PIECE = 1 << 20
 #: Bytes that are read of a column at a time.
@@ -37,14 +30,6 @@ def read_parquet(options: ReadOptions) -> Table:
     return assemble(table, columns, options, row_place(0))
 
 
-def read_as_written(options: ReadOptions) -> dict[str, list[str]]:
-    """Read the columns that ``features`` names as strings; missing values are empty."""
-    with _file(options) as file:
-        columns = named_columns(options.features or (), file.schema_arrow.names, options)
-        table = file.read(columns=columns)
-    return {name: [_text(value) for value in table.column(name).to_pylist()] for name in columns}
-
-
 def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     """Yield the rows of files in parts, from one row group after the other."""
     about = layout(files)
@@ -53,7 +38,7 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         with _file(options) as file:
             progress = _Progress(options, file.metadata.num_rows)
             for first, batch in _batches(file, about.columns.read(), options):
-                for table in _tables(batch, first, about.columns, about.types, options):
+                for table in typed_parts(batch, first, about.columns, about.types, options):
                     empty = False
                     yield table
                 progress.advance(batch.num_rows)
@@ -79,16 +64,7 @@ def read_groups(options: ReadOptions, groups: range, types: Mapping[str, Any]) -
     with _file(options) as file:
         columns = choose_columns(_without_index(file.schema_arrow, options), options)
         for first, batch in _batches(file, columns.read(), options, groups):
-            yield from _tables(batch, first, columns, types, options)
-
-
-def _tables(
-    batch: Any, first: int, columns: Columns, types: Mapping[str, Any], options: ReadOptions
-) -> Iterator[Table]:
-    """The rows of a batch, which begins with a given row of the file."""
-    made = cast_columns(batch, types, options, f"row {first + 1:,} and later")
-    for skipped, part in parts_of(made):
-        yield assemble(part, columns, options, row_place(first + skipped), whole=False)
+            yield from typed_parts(batch, first, columns, types, options)
 
 
 def written_parts(files: Sequence[ReadOptions]) -> Iterator[dict[str, list[str]]]:
@@ -111,13 +87,8 @@ def _batches(
         size = part_rows(about.num_rows, about.total_byte_size)
         batches = file.iter_batches(size, row_groups=[group], columns=names)
         while True:
-            try:
+            with damage_explained("Parquet", options, f"row group {group + 1:,} of {file.metadata.num_row_groups:,}"):
                 batch = next(batches, None)
-            except MemoryError:
-                raise
-            except (pa.ArrowException, OSError) as error:
-                where = f"row group {group + 1:,} of {file.metadata.num_row_groups:,}"
-                raise _unreadable(error, options, where) from error
             if batch is None:
                 break
             yield before, batch
@@ -158,44 +129,31 @@ def _file(options: ReadOptions) -> Iterator[Any]:
     with opened(options.path) as stream:
         if not stream.read(1):
             raise options.error("is empty")
-    try:
-        with (
-            _source(options) as source,
-            pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER) as file,
-        ):
-            yield file
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names need not be UTF-8
-        raise _unreadable(error, options) from error
-
-
-def _unreadable(error: Exception, options: ReadOptions, place: str = "") -> DataError:
-    reason = str(error).splitlines()[0]
-    return options.error(f"cannot be read as Parquet ({reason}): write the file again", place=place)
+    with (
+        damage_explained("Parquet", options),
+        _source(options) as source,
+        pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER) as file,
+    ):
+        yield file
 
 
 @contextmanager
 def _source(options: ReadOptions) -> Iterator[Any]:
     if is_compressed(options.path):
-        yield _decompressed(options)
+        budget, pieces, size = options.budget(), list[bytes](), 0
+        with opened(options.path) as stream:
+            while piece := stream.read(_PIECE):
+                pieces.append(piece)
+                size += len(piece)
+                # The pieces and their concatenation.
+                budget.check(2 * size, f"{size:,} decompressed bytes so far")
+        yield pa.BufferReader(b"".join(pieces))
     elif isinstance(options.path, RemoteFile):
         system, path = options.path.file_system()
         with system.open_input_file(path) as file:
             yield file
     else:
         yield str(options.path)
-
-
-def _decompressed(options: ReadOptions) -> Any:
-    budget, pieces, size = options.budget(), list[bytes](), 0
-    with opened(options.path) as stream:
-        while piece := stream.read(_PIECE):
-            pieces.append(piece)
-            size += len(piece)
-            # The pieces and their concatenation.
-            budget.check(2 * size, f"{size:,} decompressed bytes so far")
-    return pa.BufferReader(b"".join(pieces))
 
 
 def _check_size(metadata: Any, n_features: int, options: ReadOptions) -> None:
@@ -215,6 +173,4 @@ def _without_index(schema: Any, options: ReadOptions) -> list[str]:
     return [name for name in schema.names if name not in index or name in named]
 
 
-READER = Reader(
-    "parquet", (".parquet", ".pq"), read_parquet, read_as_written, parts, written_parts, layout, read_groups
-)
+READER = Reader("parquet", (".parquet", ".pq"), read_parquet, parts, written_parts, layout, read_groups)

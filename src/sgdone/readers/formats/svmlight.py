@@ -16,7 +16,7 @@ from sgdone.matrices.csr import csr_of
 from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
 from sgdone.readers.locations import shown
-from sgdone.readers.numeric_lines import LineBlock, RowArrays, joined, parsed_blocks
+from sgdone.readers.numeric_lines import LineBlock, RowArrays, joined, parsed_blocks, with_index_type
 from sgdone.readers.reader import Reader
 from sgdone.readers.table import ReadOptions, Table, reads_as_number, shortened
 
@@ -142,7 +142,7 @@ def read_svmlight(options: ReadOptions) -> Table:
     if columns is None:
         return table
     X, names = select(table.X, columns), names_of(columns, _first(options))
-    return replace(table, X=_with_index_type(X), feature_names=names)
+    return replace(table, X=with_index_type(X), feature_names=names)
 
 
 def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
@@ -174,7 +174,7 @@ def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         values = rows.entries["values"][:n_entries].view(np.float64)
         X = csr_of(values, indices, rows.indptr[: n_rows + 1], shape)
         yield Table(
-            X=_with_index_type(X if columns is None else select(X, columns)),
+            X=with_index_type(X if columns is None else select(X, columns)),
             y=rows.rows["labels"][:n_rows].view(np.float64),
             feature_names=names,
             label_name=None,
@@ -210,12 +210,6 @@ def _last(options: ReadOptions) -> int | None:
     if options.width is None or of_names or options.bits is not None:
         return None
     return options.width - 1 + _first(options)
-
-
-def _with_index_type(X: Any) -> Any:
-    """The matrix with indices of 32 bits, if they suffice."""
-    index = np.int32 if max(X.nnz, X.shape[1]) <= LARGEST_INDEX else np.int64
-    return csr_of(X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False), X.shape)
 
 
 READER = Reader("svmlight", (".svm", ".libsvm", ".svmlight"), read_svmlight, parts=read_svmlight_parts)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NoReturn, final
+from typing import Any, final
 
 import numpy as np
 from scipy import sparse
@@ -22,9 +22,9 @@ from sgdone.kernels.name_numbers import (
 )
 from sgdone.kernels.vw_text import NO_NAME, make_hash_names, make_read_vw_lines
 from sgdone.matrices.csr import csr_of
-from sgdone.matrices.stacking import ReusedArrays
-from sgdone.readers.locations import places_among, shown
-from sgdone.readers.numeric_lines import LineBlock, RowArrays, joined, parsed_blocks
+from sgdone.matrices.stacking import ReusedArrays, widened
+from sgdone.readers.locations import shown
+from sgdone.readers.numeric_lines import LineBlock, RowArrays, joined, parsed_blocks, with_index_type
 from sgdone.readers.reader import Reader
 from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number, shortened
 
@@ -98,15 +98,10 @@ def _namespace(text: str, options: ReadOptions) -> str:
             label, unnamed = str(unnamed), unnamed + 1
         number = _number(value, f"feature {_shown(label)}: {_shown(value)}") if colon else 1.0
         if not (options.allow_missing or np.isfinite(number * scale)):
-            _raise_not_finite(label, value, number)
+            advice = f"missing value ({value}): impute" if np.isnan(number) else f"infinite value ({_cut(value)}): clip"
+            raise ValueError(f"feature {_shown(label)}: {advice} or drop it")
         words.append(f"{label}:{number!r}" if colon else label)
     return " ".join(words)
-
-
-def _raise_not_finite(label: str, value: str, number: float) -> NoReturn:
-    if np.isnan(number):
-        raise ValueError(f"feature {_shown(label)}: missing value ({value}): impute or drop it")
-    raise ValueError(f"feature {_shown(label)}: infinite value ({_cut(value)}): clip or drop it")
 
 
 def _number(text: str, what: str) -> float:
@@ -130,13 +125,7 @@ _ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
 
 @final
 class NameColumns:
-    """Columns of features by their names.
-
-    Parameters
-    ----------
-    names : sequence of str, optional
-        Names of all columns; features with others are left out. By default a new name adds a column.
-    """
+    """Columns of features by their names. A new name adds a column, unless all ``names`` are given."""
 
     def __init__(self, names: Sequence[str] | None = None) -> None:
         #: ``namespace^name``, or the name alone in the namespace without one. Grows with each block.
@@ -279,7 +268,10 @@ def _tables(files: Sequence[ReadOptions]) -> Iterator[Table]:
         n_rows = rows.n_rows
         X = _hashed(rows, 1 << (options.bits or 0)) if columns is None else columns.matrix(block, rows)
         if columns is not None and options.width is not None:
-            X = _with_width(X, options.width, block.options)
+            if X.shape[1] > options.width:
+                problem = f"has at least {X.shape[1]:,} features instead of {options.width:,}: leave out n_features="
+                raise block.options.error(problem)
+            X = widened(X, options.width)
         yield Table(
             X=X,
             y=rows.rows["labels"][:n_rows].view(np.float64),
@@ -314,16 +306,10 @@ def _parsed(
     return rows
 
 
-def _hashed(rows: RowArrays, width: int) -> sparse.csr_array:
+def _hashed(rows: RowArrays, width: int) -> Any:
     n_rows, n_entries = rows.n_rows, rows.n_entries
     values, indices = (rows.entries[name][:n_entries] for name in ("values", "indices"))
-    return csr_of(values, indices, rows.indptr[: n_rows + 1], (n_rows, width))
-
-
-def _with_width(X: sparse.csr_array, width: int, options: ReadOptions) -> sparse.csr_array:
-    if X.shape[1] > width:
-        raise options.error(f"has at least {X.shape[1]:,} features instead of {width:,}: leave out n_features=")
-    return csr_of(X.data, X.indices, X.indptr, (X.shape[0], width))
+    return with_index_type(csr_of(values, indices, rows.indptr[: n_rows + 1], (n_rows, width)))
 
 
 def _with_labels(table: Table, options: ReadOptions) -> Table:
@@ -335,15 +321,7 @@ def _with_labels(table: Table, options: ReadOptions) -> Table:
     if not options.skip_unlabelled:
         return replace(table, y=None)
     kept = np.flatnonzero(~missing)
-    return replace(
-        table,
-        X=table.X[kept],
-        y=labels[kept],
-        weights=None if table.weights is None else table.weights[kept],
-        labelled=kept,
-        unlabelled=missing.size - kept.size,
-        place=None if table.place is None else places_among(table.place, kept),
-    )
+    return replace(table.at(kept), labelled=kept, unlabelled=missing.size - kept.size)
 
 
 def _without_labels(options: ReadOptions) -> DataError:

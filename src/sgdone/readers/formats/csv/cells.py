@@ -190,12 +190,7 @@ _FOUND = {NUMBER: "numbers", BOOLEAN: "true and false", TIMESTAMP: "dates", pa.i
 class CellParser:
     """Parses blocks of rows to columns of fixed types.
 
-    Parameters
-    ----------
-    types : dict
-    columns : Columns
-    misprints : dict
-        Number of cells of the beginning that are no numbers, by column of numbers.
+    ``misprints`` are the numbers of cells of the beginning that are no numbers, by column of numbers.
     """
 
     def __init__(self, types: dict[str, Any], columns: Columns, misprints: Mapping[str, int]) -> None:

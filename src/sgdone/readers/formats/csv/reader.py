@@ -33,7 +33,7 @@ from sgdone.readers.locations import numbered, shown
 from sgdone.readers.reader import FileLayout, Reader
 from sgdone.readers.table import DataError, ReadOptions, Table
 from sgdone.readers.table_from_arrow import assemble, parts_of
-from sgdone.readers.text_blocks import TextBlock, row_lines, whole_rows
+from sgdone.readers.text_blocks import TextBlock, drained, first_blocks, row_lines, whole_rows
 from sgdone.tables.cell_values import warn_of_misprints
 from sgdone.tables.string_cells import Misprints
 
@@ -80,7 +80,7 @@ def read_delimited(options: ReadOptions) -> Table:
     types = dict.fromkeys(columns.read(), pa.large_string())
     if columns.label is not None:
         types[columns.label] = pa.binary()  # labels need not be UTF-8 to be located
-    table = _strings(first, types, nulls=True)
+    table = _strings(first, types)
     strings = dict(zip(table.column_names, table.columns, strict=True))
     del table  # the strings of a column go when it has been typed
 
@@ -101,26 +101,13 @@ def read_delimited(options: ReadOptions) -> Table:
     return assemble(made, columns, first.options, lambda row: _line(row, first))
 
 
-def read_as_written(options: ReadOptions) -> dict[str, list[str]]:
-    """Read the columns that ``features`` names as strings, without a word for missing values."""
-    first = _first_record(options)
-    columns = named_columns(first.options.features or (), first.names, first.options)
-    table = _strings(first, dict.fromkeys(columns, pa.large_string()), nulls=False)
-    return {name: table.column(name).to_pylist() for name in columns}
-
-
 def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     """Yield the rows of files in parts. Types are those of the first 64 MB; a cell that does not fit is an error."""
     headers = [_first_record(options) if can_be_read_again(options.path) else None for options in files]
     known = [(header.options, header.names) for header in headers if header is not None]
     chosen = FileSetColumns.choose(known) if headers[0] is not None else None
     with closing(_blocks(files, chosen)) as blocks:
-        head, size = list[_Rows](), 0
-        for rows in blocks:
-            head.append(rows)
-            size += len(rows.block.text)
-            if size >= text_blocks.HEAD:
-                break
+        head: list[_Rows] = first_blocks(blocks)
         if not head and files[0].part_of_table:
             return
         if not head:
@@ -128,10 +115,8 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         columns = head[0].columns.columns
         types, misprints = decide_types([(rows.block, rows.record) for rows in head], columns)
         cells = CellParser(types, columns, misprints)
-        head.reverse()
         empty = True
-        ordered = chain((head.pop() for _ in range(len(head))), blocks)
-        with closing(_with_numbers(ordered, cells)) as with_numbers:
+        with closing(_with_numbers(chain(drained(head), blocks), cells)) as with_numbers:
             for rows, numbers in with_numbers:
                 for table in _tables(rows, cells, numbers):
                     empty = False
@@ -150,7 +135,7 @@ def layout(files: Sequence[ReadOptions]) -> FileLayout:
 def written_parts(files: Sequence[ReadOptions]) -> Iterator[dict[str, list[str]]]:
     """Yield the columns that ``features`` names as strings, block by block."""
     first = _first_record(files[0])
-    names = named_columns(files[0].features or (), first.names, first.options)
+    names = named_columns(first.options.features or (), first.names, first.options)
     chosen = FileSetColumns(Columns(names, None, None, []), frozenset(first.names), files[0].path)
     for rows in _blocks(files, chosen):
         table = strings_of(rows.block, rows.record, names, nulls=False)
@@ -204,8 +189,8 @@ def _first_record(options: ReadOptions) -> FirstRecord:
     return first_record(lambda: opened(options.path), options)
 
 
-def _strings(first: FirstRecord, types: dict[str, Any], *, nulls: bool) -> Any:
-    """The columns that have a type; unquoted ``NA``, ``null`` and similar are nulls, if there are to be any."""
+def _strings(first: FirstRecord, types: dict[str, Any]) -> Any:
+    """The columns that have a type; unquoted ``NA``, ``null`` and similar are nulls."""
     options, names = first.options, first.names
     with opened(options.path) as stream:
         stream.read(first.skipped[0])
@@ -219,7 +204,7 @@ def _strings(first: FirstRecord, types: dict[str, Any], *, nulls: bool) -> Any:
                 convert_options=arrow_csv.ConvertOptions(
                     include_columns=list(types),
                     column_types=types,
-                    strings_can_be_null=nulls,
+                    strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
                 ),
             )
@@ -245,4 +230,4 @@ def _line(row: int, first: FirstRecord) -> str:
         return f"line {line_of(row, stream, first, n_lines + 1):,}"
 
 
-READER = Reader("csv", (".csv", ".tsv", ".tab"), read_delimited, read_as_written, parts, written_parts, layout)
+READER = Reader("csv", (".csv", ".tsv", ".tab"), read_delimited, parts, written_parts, layout)

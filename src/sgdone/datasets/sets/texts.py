@@ -1,16 +1,19 @@
-"""Twenty newsgroups, as TF-IDF."""
+"""Texts as TF-IDF: twenty newsgroups, and text messages that are spam or not."""
 
 import tarfile
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from pyarrow import csv
 from sklearn.datasets import fetch_20newsgroups
 
-from sgdone.datasets.dataset import Recipe, Split, tfidf
+from sgdone.datasets.dataset import Recipe, Split, split_at_random, tfidf
 from sgdone.readers.table import Table
 
-_FILES = ("newsgroups20/20news-bydate.tar.xz",)
+_NEWS = ("newsgroups20/20news-bydate.tar.xz",)
+_SMS = ("sms-spam/sms.csv.gz",)
+_SPAM = ["ham", "spam"]
 
 #: Name of the group and of the file, and the text.
 _Document = tuple[str, str, str]
@@ -18,7 +21,7 @@ _Document = tuple[str, str, str]
 
 def _read(folder: Path) -> Split:
     parts: dict[str, list[_Document]] = {"20news-bydate-train": [], "20news-bydate-test": []}
-    with tarfile.open(folder / _FILES[0], "r:xz") as archive:
+    with tarfile.open(folder / _NEWS[0], "r:xz") as archive:
         for member in archive:
             if member.isfile():
                 part, group, file = Path(member.name).parts[-3:]
@@ -50,15 +53,31 @@ def _rows(documents: list[_Document], names: list[str]) -> Table:
     return Table(texts, groups).at(np.random.default_rng(0).permutation(len(documents)))
 
 
+def _read_messages(folder: Path) -> Split:
+    table = csv.read_csv(str(folder / _SMS[0]), parse_options=csv.ParseOptions(newlines_in_values=True))
+    texts = np.array(table["text"].to_pylist(), dtype=object)
+    codes = np.array([_SPAM.index(label) for label in table["label"].to_pylist()])
+    return Split(*split_at_random(texts, codes), target_names=_SPAM)
+
+
 RECIPES = (
     Recipe(
         name="newsgroups20",
         description="20 Newsgroups, by date: 11,314 + 7,532 messages to 20 groups, headers and quotes "
         "included, as scikit-learn's TF-IDF fitted on the training messages of the chosen groups. "
         "Lang (1995), no licence stated. Split by its authors.",
-        files=_FILES,
+        files=_NEWS,
         read=_read,
         fetch=_fetch,
+        featurize=tfidf,
+    ),
+    Recipe(
+        name="sms-spam",
+        description="SMS Spam Collection: 5,574 text messages in English, whether they are spam, as scikit-learn's "
+        "TF-IDF fitted on the training messages. Almeida and Hidalgo (2011); UCI Machine Learning Repository, "
+        "CC BY 4.0. Split 4 : 1 at random.",
+        files=_SMS,
+        read=_read_messages,
         featurize=tfidf,
     ),
 )
