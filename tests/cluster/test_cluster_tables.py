@@ -15,7 +15,7 @@ from sgdone.cluster.tables import KindsOfColumns, LearnColumns, agreed_kinds, le
 from sgdone.readers.file_parts import file_parts
 from sgdone.readers.input_files import input_files
 from sgdone.readers.table import ReadOptions
-from sgdone.tables import TableEncoderCore
+from sgdone.tables import TableEncoding
 
 
 def table(n_rows=600, seed=0):
@@ -75,7 +75,7 @@ def test_features_are_those_of_partitions_read_one_after_the_other():
     tables = parts_of(table(), CUTS)
     kinds = kinds_of(tables)
     assert kinds == {"job": "category"}  # one row of a partition looks like text
-    in_order = TableEncoderCore(kinds)
+    in_order = TableEncoding(kinds)
     for part in tables:
         if part.num_rows:
             in_order.partial_fit_encode(part)
@@ -94,11 +94,11 @@ def test_a_full_dictionary_shares_buckets():
     levels = [f"level {k}" for k in range(400)]
     made = []
     for number, own in enumerate(np.array_split(levels, 2)):
-        encoder = TableEncoderCore({"c": "category"}, max_levels=150, n_buckets=64)
+        encoder = TableEncoding({"c": "category"}, max_levels=150, n_buckets=64)
         encoder.partial_fit_encode(pa.table({"c": own, "x": np.arange(len(own)) + number}))
         made.append(encoder)
     merged = merge_encoders(*made, 200, 200)
-    again = TableEncoderCore.from_state(merged.state())
+    again = TableEncoding.from_state(merged.state())
     rows = again.encode(pa.table({"c": levels, "x": np.arange(400)})).sparse
     assert np.diff(rows.indptr).tolist() == [1] * 400
     assert rows.shape[1] <= 150 + 64
@@ -163,7 +163,7 @@ def test_cells_of_a_file_that_are_no_numbers(tmp_path):
     path.write_text("a,y\n" + "\n".join(f"{row},{row % 2}" if row < 50 else "abc,0" for row in range(60)) + "\n")
     (part,) = file_parts(input_files(path), ReadOptions(path, label="y")).parts
     partition = pickle.loads(pickle.dumps(read_partition(0, part)))
-    encoder = TableEncoderCore({"a": "number"})
+    encoder = TableEncoding({"a": "number"})
     encoder.partial_fit_encode(pa.table({"a": [1.0, 2.0]}), None)
     for share in (0.0, 0.2):
         made = Preparation("classification", None, share, 1).prepared(partition).encoded(encoder)

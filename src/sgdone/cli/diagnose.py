@@ -22,7 +22,7 @@ from sgdone.losses.learning_task import Task, task_of
 from sgdone.message_text import counted, shown_label
 from sgdone.readers.table import ReadOptions, Table
 from sgdone.rows.faults import as_classes
-from sgdone.tables import TableEncoderCore
+from sgdone.tables import TableEncoding
 from sgdone.tables.cell_values import as_floats
 from sgdone.tables.string_cells import numpy_of
 
@@ -103,7 +103,7 @@ def _features(rows: Table) -> tuple[Any, list[str], str, list[dict[str, Any]] | 
     if all(_is_number(kind) for kind in rows.X.schema.types):
         columns = [_floats(column) for column in rows.X.columns]
         return np.column_stack(columns), rows.X.column_names, "", None
-    encoder = TableEncoderCore()
+    encoder = TableEncoding()
     X = encoder.fit_encode(rows.X).tocsr()
     references = {group.reference for group in encoder.groups()}
     kept = [feature for feature in range(X.shape[1]) if feature not in references]

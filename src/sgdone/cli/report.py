@@ -20,7 +20,7 @@ from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted
 from sgdone.readers.table import Table
 from sgdone.run.result import Verdict
-from sgdone.tables import TableEncoderCore
+from sgdone.tables import TableEncoding
 from sgdone.tables.date_values import DateValues
 
 MOST_CLASSES = 10
@@ -177,7 +177,7 @@ def _columns(model: FittedModel, rows: Table, fitted: Table | None) -> list[dict
     return columns_of(encoder, fitted.X)
 
 
-def columns_of(encoder: TableEncoderCore, table: Any) -> list[dict[str, Any]]:
+def columns_of(encoder: TableEncoding, table: Any) -> list[dict[str, Any]]:
     """Encoding of each column of a table, with the number of its missing values."""
     plans = {} if encoder.is_plain else {plan.encoder.name: plan for plan in encoder.plans_}
     return [

@@ -23,7 +23,7 @@ from sgdone.rows.faults import as_classes, refuse_masked
 from sgdone.rows.rows import Block, aligned, roles_of_features
 from sgdone.rows.source import ArraySource
 from sgdone.sums.row_sum import MemoryRows, message
-from sgdone.tables import TableEncoderCore, arrow_table, is_frame
+from sgdone.tables import TableEncoding, arrow_table, is_frame
 
 Array = NDArray[np.float64]
 
@@ -200,7 +200,7 @@ class Partition:
         weight = self.sample_weight
         return self.n_rows == 0 or (weight is not None and not np.any(weight != 0))
 
-    def encoded(self, encoder: TableEncoderCore) -> "Partition":
+    def encoded(self, encoder: TableEncoding) -> "Partition":
         """The partition with features instead of a table, by the encoder of all partitions."""
         if self.fault or self.n_rows == 0:
             return self

@@ -18,20 +18,18 @@ from sgdone.tables.column_plan import ColumnPlan, make_encoder
 from sgdone.tables.date_encoder import DateEncoder
 from sgdone.tables.kinds import Column, Kind, settle
 from sgdone.tables.string_cells import CELLS_PER_MISPRINT
-from sgdone.tables.table_encoder_core import TableEncoderCore
+from sgdone.tables.table_encoding import TableEncoding
 
 
-def merge_encoders(
-    first: TableEncoderCore, second: TableEncoderCore, first_rows: int, second_rows: int
-) -> TableEncoderCore:
+def merge_encoders(first: TableEncoding, second: TableEncoding, first_rows: int, second_rows: int) -> TableEncoding:
     """The encoder of the rows of both, those of the first one before the others.
 
-    If ``second`` learnt in one call, features are numbered as if `TableEncoderCore.partial_fit_encode` of ``first`` had
+    If ``second`` learnt in one call, features are numbered as if `TableEncoding.partial_fit_encode` of ``first`` had
     been called with its rows. A column that has no values in one of them has missing values there.
 
     Examples
     --------
-    >>> one, two = TableEncoderCore(), TableEncoderCore()
+    >>> one, two = TableEncoding(), TableEncoding()
     >>> _ = one.partial_fit_encode(pa.table({"job": ["Sales", "Tech"]}))
     >>> _ = two.partial_fit_encode(pa.table({"job": ["Art", "Tech"]}))
     >>> merge_encoders(one, two, 2, 2).get_feature_names_out().tolist()
@@ -59,7 +57,7 @@ def merge_encoders(
     return made
 
 
-def _check_same(first: TableEncoderCore, second: TableEncoderCore) -> None:
+def _check_same(first: TableEncoding, second: TableEncoding) -> None:
     names, others = first.feature_names_in_.tolist(), second.feature_names_in_.tolist()
     if names != others:
         differ = [name for name in [*names, *others] if (name in names) != (name in others)]
@@ -78,7 +76,7 @@ def _has_days(plan: ColumnPlan) -> bool | None:
     return plan.encoder.has_days if isinstance(plan.encoder, DateEncoder) else None
 
 
-def _empty_encoder(plan: ColumnPlan, like: TableEncoderCore) -> ColumnEncoder:
+def _empty_encoder(plan: ColumnPlan, like: TableEncoding) -> ColumnEncoder:
     """An encoder of the same column that has seen no rows."""
     if isinstance(plan.encoder, DateEncoder):
         return DateEncoder(plan.encoder.name, plan.encoder.has_days)
@@ -106,7 +104,7 @@ class LearntColumns:
     first: int
     last: int
     rows: int
-    encoder: TableEncoderCore
+    encoder: TableEncoding
 
     def merge(self, other: "LearntColumns") -> "LearntColumns":
         """Encoder of the rows of both."""
@@ -192,7 +190,7 @@ class LearnColumns(RowSum):
 
     def of(self, partition: Partition) -> LearntColumns:
         """An encoder of these rows."""
-        encoder = TableEncoderCore(self.columns)
+        encoder = TableEncoding(self.columns)
         encoder.partial_fit_encode(partition.X, partition.sample_weight)
         return LearntColumns(partition.number, partition.number, partition.n_rows, encoder)
 
@@ -219,7 +217,7 @@ def _agreed(votes: Mapping[str, int]) -> Kind:
     return Kind.TEXT if 2 * votes.get(str(Kind.TEXT), 0) > sum(votes.values()) else Kind.CATEGORY
 
 
-def learnt_encoder(rounds: Rounds, columns: Mapping[str, str] | None = None) -> TableEncoderCore | None:
+def learnt_encoder(rounds: Rounds, columns: Mapping[str, str] | None = None) -> TableEncoding | None:
     """Encoder of the tables of all partitions, which are replaced by their features; None if they are not tables."""
     votes: KindVotes = rounds.sum_of_rows(KindsOfColumns(), "learn from")
     if votes.votes is None:

@@ -19,7 +19,7 @@ from sgdone.rows.blocks import ColumnNumbers
 from sgdone.run.checkpoints import Checkpoints, Snapshot
 from sgdone.state_file.checkpoint import Checkpoint, check_identity, read_checkpoint, write_checkpoint
 from sgdone.state_file.file_format import CheckpointError
-from sgdone.tables import TableEncoderCore
+from sgdone.tables import TableEncoding
 from sgdone.tables.warn_user import warn_user
 
 #: Parameters that do not change a result.
@@ -157,7 +157,7 @@ class KeptRows:
     """
 
     blocks: BlockCache
-    encoder: TableEncoderCore | None
+    encoder: TableEncoding | None
     numbers: ColumnNumbers
     classes: NDArray[Any] | None
 
@@ -189,7 +189,7 @@ def kept_rows(rows: RowInput, identity: dict[str, Any]) -> KeptRows | None:
 def keep_rows(
     blocks: BlockCache,
     identity: dict[str, Any],
-    encoder: TableEncoderCore | None,
+    encoder: TableEncoding | None,
     numbers: ColumnNumbers,
     classes: NDArray[Any] | None,
 ) -> None:

@@ -24,7 +24,7 @@ from sgdone.readers.table import reads_as_number, shortened
 from sgdone.rows.blocks import rows_of
 from sgdone.rows.faults import bad_cells_named, check_finite_labels, check_labels, column_text, refuse_masked
 from sgdone.rows.rows import aligned, roles_of_features
-from sgdone.tables import TableEncoderCore, arrow_table, is_frame
+from sgdone.tables import TableEncoding, arrow_table, is_frame
 from sgdone.tables.frames import names_of_columns
 from sgdone.tables.string_cells import numpy_of
 
@@ -36,7 +36,7 @@ Purpose = Literal["fit", "partial_fit", "predict"]
 class FeatureNames(Sequence[str]):
     """Names of the features of an encoder, made when one is asked for: there can be very many."""
 
-    def __init__(self, encoder: TableEncoderCore) -> None:
+    def __init__(self, encoder: TableEncoding) -> None:
         self._encoder = encoder
         self._names: list[str] = []
 
@@ -72,7 +72,7 @@ class InputColumns:
         Number of columns; 0 before rows have been read.
     names : ndarray of str or None
         Their names, if they have any.
-    encoder : TableEncoderCore or None
+    encoder : TableEncoding or None
         How tables are encoded; None for arrays.
     """
 
@@ -81,7 +81,7 @@ class InputColumns:
     kinds: Mapping[str, str] = field(default_factory=dict)
     count: int = 0
     names: NDArray[Any] | None = None
-    encoder: TableEncoderCore | None = None
+    encoder: TableEncoding | None = None
 
     @classmethod
     def of(cls, options: FitOptions) -> Self:
@@ -106,7 +106,7 @@ class InputColumns:
             return None
         return roles_of_features(self.encoder.n_dense_, self.encoder.texts())
 
-    def take_from(self, encoder: TableEncoderCore) -> None:
+    def take_from(self, encoder: TableEncoding) -> None:
         """Take over an encoder, with the columns that it knows."""
         self.encoder, self.count, self.names = encoder, encoder.n_features_in_, encoder.feature_names_in_
 
@@ -314,7 +314,7 @@ class _Reading:
         if booleans is not None:
             return self._plain(table, booleans, encoder, weight)
         if encoder is None:
-            encoder = TableEncoderCore(columns.kinds or None)
+            encoder = TableEncoding(columns.kinds or None)
         if not learns:
             return rows_of(encoder.encode(table))
         if not self.reset:
@@ -327,13 +327,13 @@ class _Reading:
         return rows_of(encoded)
 
     def _plain(
-        self, table: Any, booleans: list[bool], encoder: TableEncoderCore | None, weight: NDArray[np.float64] | None
+        self, table: Any, booleans: list[bool], encoder: TableEncoding | None, weight: NDArray[np.float64] | None
     ) -> Any:
         """Rows of a table that is an array already."""
         columns, rows = self.columns, self.numbers(table)
         if self.reset:
             if columns.names is not None:
-                columns.encoder = TableEncoderCore.of_numbers(columns.names.tolist(), booleans, rows, weight)
+                columns.encoder = TableEncoding.of_numbers(columns.names.tolist(), booleans, rows, weight)
         elif self.purpose == "partial_fit" and encoder is not None:
             encoder.add_numbers(rows, weight)
         return rows

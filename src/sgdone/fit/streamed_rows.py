@@ -46,7 +46,7 @@ from sgdone.rows.blocks import BLOCK_ROWS, BlockMaker, ColumnNumbers, block_rows
 from sgdone.run import Result
 from sgdone.stopping import MaxPasses
 from sgdone.sums.units import Units
-from sgdone.tables import TableEncoderCore
+from sgdone.tables import TableEncoding
 from sgdone.tables.warn_user import one_warning_a_topic
 
 #: Share of the memory that the buffer of permuted rows may take.
@@ -259,7 +259,7 @@ class _BlockFit:
             raise ValueError(f"the rows have one class only ({classes.tolist()[0]!r}): a classifier needs two or more")
         target = targets if classes is None else ClassNumbers(classes, options.class_weight)
         is_table = isinstance(opened.head[0].X, pa.Table)
-        encoder = TableEncoderCore(options.kinds_of_columns or None)
+        encoder = TableEncoding(options.kinds_of_columns or None)
         block_rows, together = block_rows_for(opened.head, rows.max_memory), 1
         if not is_table and options.shuffle:
             block_bytes = block_rows * bytes_of_row(opened.head, rows.max_memory)
@@ -282,7 +282,7 @@ class _BlockFit:
         self,
         first_pass: Any,
         cache: Any,
-        encoder: TableEncoderCore | None,
+        encoder: TableEncoding | None,
         numbers: ColumnNumbers,
         on_complete: Any = None,
     ) -> BlockSource:
@@ -302,7 +302,7 @@ class _BlockFit:
         self,
         source: BlockSource,
         classes: NDArray[Any] | None,
-        encoder: TableEncoderCore | None,
+        encoder: TableEncoding | None,
         numbers: ColumnNumbers,
     ) -> Iterator[FitProblem]:
         """The problem to train on the blocks of a source."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # imported when a summary is asked for: a fit does not wait f
     from sgdone.inference.coefficients import SummarisedModel
     from sgdone.inference.prediction import Intervals
     from sgdone.inference.reference_coding import ReferenceCoding
-    from sgdone.tables import TableEncoderCore
+    from sgdone.tables import TableEncoding
 
 Array = NDArray[np.float64]
 
@@ -206,9 +206,9 @@ def what_is_summarised(model: FittedModel, options: SummaryOptions) -> "tuple[Ob
     )
 
 
-def encoder_of_levels(model: FittedModel) -> "TableEncoderCore | None":
+def encoder_of_levels(model: FittedModel) -> "TableEncoding | None":
     """The encoder of the model; None if its columns were numbers."""
-    encoder: TableEncoderCore | None = model.encoder_
+    encoder: TableEncoding | None = model.encoder_
     return None if encoder is None or encoder.is_plain else encoder
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.state_file.codec import Decoder, Encoder
 from sgdone.state_file.plain_forms import from_stream, to_stream
-from sgdone.tables import EncoderState, TableEncoderCore
+from sgdone.tables import EncoderState, TableEncoding
 
 #: Buckets of text whose words are kept in a file. Nobody reads more coefficients than that, 40 bytes each are small
 #: beside a model, and words of small coefficients are those that few rows have: names of people more often than not.
@@ -34,17 +34,17 @@ def encode_encoder(model: FittedModel, encoder: Encoder, words: bool) -> dict[st
     }
 
 
-def decode_encoder(names: NDArray[Any], code: dict[str, Any], decoder: Decoder) -> TableEncoderCore:
+def decode_encoder(names: NDArray[Any], code: dict[str, Any], decoder: Decoder) -> TableEncoding:
     """The encoder that was stored; what none can be is a ValueError or the like."""
     if sorted(code) != sorted(_PARTS):
         raise ValueError(f"an encoder has the parts {', '.join(code)}")
     header = {**decoder.decode(code["header"]), "names": names.tolist()}
     arrays = {name: decoder.decode(array) for name, array in code["arrays"].items()}
     stream = decoder.decode(code["levels"])
-    return TableEncoderCore.from_state(EncoderState(header, arrays, None if stream is None else from_stream(stream)))
+    return TableEncoding.from_state(EncoderState(header, arrays, None if stream is None else from_stream(stream)))
 
 
-def without_words(code: Any, columns: TableEncoderCore) -> Any:
+def without_words(code: Any, columns: TableEncoding) -> Any:
     """The JSON of a verdict or of a run with the numbers of buckets instead of the words that name them."""
     prefixes = tuple(f"{plan.encoder.name}:" for plan in columns.plans_ if plan.encoder.word_numbers().size)
     if not prefixes:
@@ -56,7 +56,7 @@ def without_words(code: Any, columns: TableEncoderCore) -> Any:
             return text
         if not names:
             own = columns.word_features()
-            bare = TableEncoderCore.from_state(columns.state(words=[]))
+            bare = TableEncoding.from_state(columns.state(words=[]))
             pairs = zip(columns.names_of(own.tolist()), bare.names_of(own.tolist()), strict=True)
             names.update(sorted(pairs, key=lambda pair: -len(pair[0])))  # a name may be the beginning of another
         for name, number in names.items():
@@ -74,7 +74,7 @@ def without_words(code: Any, columns: TableEncoderCore) -> Any:
     return walk(code, "")
 
 
-def _named_features(model: FittedModel, columns: TableEncoderCore) -> NDArray[np.int64]:
+def _named_features(model: FittedModel, columns: TableEncoding) -> NDArray[np.int64]:
     """The buckets of words with the largest coefficients, in units of standard deviations as far as they are known."""
     own = columns.word_features()
     size = np.abs(np.atleast_2d(model.coef_)[:, own]).max(axis=0)

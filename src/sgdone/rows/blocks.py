@@ -18,8 +18,7 @@ from sgdone.matrices.row_hash import row_hashes
 from sgdone.matrices.stacking import ReusedArrays, rows_between, rows_together
 from sgdone.readers.table import Table, errors_located, tables_of_rows
 from sgdone.rows.rows import Rows, check_row, roles_of_features
-from sgdone.tables import Encoded
-from sgdone.tables import TableEncoderCore as TableEncoder
+from sgdone.tables import Encoded, TableEncoding
 
 #: Rows in a block, unless they are so wide that a block would not fit into its share of memory.
 BLOCK_ROWS = 65_536
@@ -305,7 +304,7 @@ class BlockMaker:
 
     Parameters
     ----------
-    encoder : TableEncoder
+    encoder : TableEncoding
         Encodes the columns of tables; it learns as it goes. Not used for arrays and sparse matrices.
     target : callable
         Gives the labels and weights of a table as training needs them.
@@ -322,7 +321,7 @@ class BlockMaker:
 
     def __init__(
         self,
-        encoder: TableEncoder,
+        encoder: TableEncoding,
         target: Callable[[Table, int], tuple[NDArray[np.float64], NDArray[np.float64] | None]],
         block_rows: int = BLOCK_ROWS,
         together: int = 1,

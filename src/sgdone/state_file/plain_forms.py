@@ -17,7 +17,7 @@ from sgdone.interfaces.objective import Model
 from sgdone.matrices.csr import check_csr, csr_of
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows.rows import Order, Rows
-from sgdone.tables import EncoderState, TableEncoderCore
+from sgdone.tables import EncoderState, TableEncoding
 
 
 class PlainForm(NamedTuple):
@@ -48,9 +48,9 @@ def plain_forms() -> dict[str, PlainForm]:
         PlainForm(
             "encoder",
             "parts",
-            TableEncoderCore,
+            TableEncoding,
             lambda encoder: pack_encoder_state(encoder.state()),
-            lambda parts: TableEncoderCore.from_state(unpack_encoder_state(parts)),
+            lambda parts: TableEncoding.from_state(unpack_encoder_state(parts)),
         ),
     )
     return {form.kind: form for form in forms}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sgdone.tables.column_encoder import ColumnFeatures, EncoderState, LevelGroup
 from sgdone.tables.encoded import Encoded
 from sgdone.tables.frames import arrow_table, is_frame
-from sgdone.tables.table_encoder_core import TableEncoderCore
+from sgdone.tables.table_encoding import TableEncoding
 
 if TYPE_CHECKING:
     from sgdone.tables.table_encoder import TableEncoder
@@ -29,7 +29,7 @@ __all__ = [
     "EncoderState",
     "LevelGroup",
     "TableEncoder",
-    "TableEncoderCore",
+    "TableEncoding",
     "arrow_table",
     "is_frame",
 ]

@@ -4,11 +4,11 @@ from typing import Any, Self, final
 
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from sgdone.tables.table_encoder_core import TableEncoderCore
+from sgdone.tables.table_encoding import TableEncoding
 
 
 @final
-class TableEncoder(TransformerMixin, TableEncoderCore, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
+class TableEncoder(TransformerMixin, TableEncoding, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
     """Encode the columns of any data frame as features for a linear model.
 
     Numbers stay as they are; missing values are replaced by the mean, with an indicator where `fit` saw some. A
@@ -61,7 +61,7 @@ class TableEncoder(TransformerMixin, TableEncoderCore, BaseEstimator):  # type: 
     """
 
     @classmethod
-    def of(cls, core: TableEncoderCore) -> Self:
+    def of(cls, core: TableEncoding) -> Self:
         """The transformer of an encoder that has learnt; they share what was learnt."""
         made = cls()
         made.__dict__.update(core.__dict__)

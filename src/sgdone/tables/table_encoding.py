@@ -1,4 +1,4 @@
-"""Tables of numbers, categories, dates and text as rows of features, without scikit-learn."""
+"""Encoding of the columns of a table: numbers, categories, dates and text as features."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -35,10 +35,10 @@ from sgdone.tables.number_encoder import NumberEncoder, column_sums
 from sgdone.tables.warn_user import warn_user
 
 
-class TableEncoderCore:
-    """What `TableEncoder` does, without the methods and bases of a scikit-learn transformer; not for users.
+class TableEncoding:
+    """Encoding of the columns of a table, learnt from rows: what a fitted model keeps.
 
-    The command uses this class, so that it does not wait for scikit-learn to be imported.
+    `TableEncoder` is its scikit-learn interface, and describes the parameters and attributes.
     """
 
     feature_names_in_: NDArray[Any]
@@ -114,7 +114,7 @@ class TableEncoderCore:
         Examples
         --------
         >>> import pyarrow as pa
-        >>> encoder = TableEncoderCore.of_numbers(["x"], [False], np.array([[1.0], [3.0]]))
+        >>> encoder = TableEncoding.of_numbers(["x"], [False], np.array([[1.0], [3.0]]))
         >>> encoder.partial_fit_encode(pa.table({"x": [4.0, None]})).dense.ravel()
         array([4.        , 2.66666667])
         """
@@ -167,7 +167,7 @@ class TableEncoderCore:
         Examples
         --------
         >>> import pyarrow as pa
-        >>> encoder = TableEncoderCore()
+        >>> encoder = TableEncoding()
         >>> encoded = encoder.fit_encode(pa.table({"job": ["Sales", "Tech"], "age": [31.0, None]}))
         >>> [(column.name, column.features.tolist(), column.missing) for column in encoder.column_features()]
         [('job', [1, 2], None), ('age', [0, 3], 3)]
@@ -237,7 +237,7 @@ class TableEncoderCore:
         return np.concatenate([np.zeros(0, dtype=np.int64), *numbers]) + self.n_dense_
 
     def state(self, words: ArrayLike | None = None) -> EncoderState:
-        """What has been learnt, as plain values, arrays and levels, for a model file.
+        """State as plain values, arrays and levels, for a model file.
 
         Parameters
         ----------
