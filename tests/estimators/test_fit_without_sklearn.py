@@ -120,3 +120,16 @@ def test_coefficients_can_be_given():
     model.coef_, model.intercept_, model.classes_ = np.array([[1.0, -1.0]]), np.zeros(1), np.array(["no", "yes"])
     model.n_features_in_ = 2
     assert model.predict([[2.0, 1.0], [1.0, 2.0]]).tolist() == ["yes", "no"]
+
+
+def test_attributes_can_be_removed(tmp_path):
+    """A smaller model predicts."""
+    X, y = rows("array"), np.array([0, 1] * 30)
+    model = sgdone.LinearClassifier(random_state=0).fit(X, y)
+    expected = model.predict(X)
+    del model.feature_std_
+    assert not hasattr(model, "feature_std_")
+    np.testing.assert_array_equal(model.predict(X), expected)
+    model.set_params(stop="never")
+    with pytest.raises(ValueError, match="set the parameters back, or fit it again"):
+        sgdone.save(model, tmp_path / "model")

@@ -109,6 +109,9 @@ class Fitted:
             estimator._fitted = FittedModel(options, InputColumns.of(options), np.zeros(0), np.zeros(1))
         estimator._fitted = replace(estimator._fitted, **{self._name: value})
 
+    def __delete__(self, estimator: Any) -> None:
+        self.__set__(estimator, None)
+
 
 @final
 class SklearnChecks(InputChecks):

@@ -19,9 +19,9 @@ def encode_results(model: FittedModel, encoder: Encoder) -> list[dict[str, Any]]
     """The runs behind a model, without what its attributes already say."""
     if model.results is None:
         return None
-    method = model.options.method
-    results = [replace(result, state=method.full_state(result.state)) for result in model.results]
     try:
+        method = model.options.method
+        results = [replace(result, state=method.full_state(result.state)) for result in model.results]
         check_results(model, results)
     except ValueError as error:
         raise ValueError(
