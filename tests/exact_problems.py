@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from sgdone.newton import Followed
+from sgdone.newton import SearchRunner
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Scaling
 from sgdone.sums.pieces import BlockPieces
@@ -38,7 +38,7 @@ def system_of(objective, pieces):
 
 def found_by(path):
     """The optimum at the end of a path."""
-    readings = Followed(MemoryRows(path.pieces.block, path.pieces.frequency), path.evaluations())
+    readings = SearchRunner(MemoryRows(path.pieces.block, path.pieces.frequency), path.evaluations())
     while not readings.done:
         readings.read()
     return path.best

@@ -57,13 +57,13 @@ def test_which_of_the_two_fits_has_which_scores(sgdone, file, rows, tmp_path):
 
 
 def test_fits_that_differ_by_more_than_noise_are_warned_of(sgdone, file, tmp_path, monkeypatch):
-    to_fit = LoadedRows.to_fit
+    to_fit = LoadedRows.for_fit
 
     def without_features(X, y, weights, options, **others):
         options.parameters["alpha"] = 1e6 if len(y) < 200 else "auto"
         return to_fit(X, y, weights, options, **others)
 
-    monkeypatch.setattr(LoadedRows, "to_fit", without_features)
+    monkeypatch.setattr(LoadedRows, "for_fit", without_features)
     result = sgdone("fit", file, "--model", tmp_path / "m")
     report = sgdone("fit", file, "--model", tmp_path / "m", "--json").report
     ours, saved = report["scored_fit"]["train"]["loss"], report["train"]["loss"]
@@ -200,7 +200,7 @@ def test_confusion_of_few_classes_only(sgdone, rng, tmp_path):
 @pytest.mark.parametrize("when", ["running", "encoding"])
 def test_ctrl_c_in_the_second_fit(when, sgdone, file, tmp_path, monkeypatch):
     """The model so far is saved; before there is one, that of the first fit."""
-    to_fit, fit, calls = LoadedRows.to_fit, fit_data.fit, []
+    to_fit, fit, calls = LoadedRows.for_fit, fit_data.fit, []
 
     def encoded(X, y, *others, **options):
         calls.append(len(y))
@@ -214,7 +214,7 @@ def test_ctrl_c_in_the_second_fit(when, sgdone, file, tmp_path, monkeypatch):
     def press(progress):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(LoadedRows, "to_fit", encoded)
+    monkeypatch.setattr(LoadedRows, "for_fit", encoded)
     monkeypatch.setattr(fit_data, "fit", fitted)
     result = sgdone("fit", file, "--model", tmp_path / "m", "--stop", 3, code=130)
     assert calls[0] < calls[1] == 200

@@ -99,13 +99,13 @@ def test_codes_stay_codes_in_files_that_have_only_numbers(sgdone, people, rng, t
 def test_the_command_fits_as_the_library(sgdone, file, people, monkeypatch):
     """Weights of rows and classes, and kinds of columns."""
     made = []
-    to_fit = LoadedRows.to_fit
+    to_fit = LoadedRows.for_fit
 
     def recorded(X, y, weights, options, **others):
         made.append((options.parameters, X.column_names, weights))
         return to_fit(X, y, weights, options, **others)
 
-    monkeypatch.setattr(LoadedRows, "to_fit", recorded)
+    monkeypatch.setattr(LoadedRows, "for_fit", recorded)
     sgdone("fit", file, "--label", "income", "--drop", "id", "--weight", "w", "--types", "zip=category",
            "--class-weight", "<=50K=2,>50K=1", "--no-holdout", "--quiet")  # fmt: skip
     ((parameters, names, weights),) = made

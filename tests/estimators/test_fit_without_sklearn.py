@@ -25,7 +25,7 @@ def rows(kind):
 
 def fitted(name, X, y, **parameters):
     options = FitOptions.of(name, **parameters)
-    return fit(LoadedRows.to_fit(X, y, None, options), options)
+    return fit(LoadedRows.for_fit(X, y, None, options), options)
 
 
 def contents(path):

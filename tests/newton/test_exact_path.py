@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from exact_problems import classes, found_by, log_losses, logistic, numbers, pieces_of, system_of
 from running import objective_of
 from sgdone.losses import Huber, Logistic, SquaredHinge
-from sgdone.newton import Followed, exact_path
+from sgdone.newton import SearchRunner, exact_path
 from sgdone.newton.exact_path import ExactPath
 from sgdone.newton.search import EXACT
 from sgdone.rows.rows import Scaling
@@ -180,7 +180,7 @@ def test_the_model_so_far_is_known_at_any_time():
     objective = objective_of(Logistic(), 3)
     path = path_of(objective, pieces_of(X, y))
     assert path.best is None
-    readings, known = Followed(MemoryRows(path.pieces.block), path.evaluations()), []
+    readings, known = SearchRunner(MemoryRows(path.pieces.block), path.evaluations()), []
     while not readings.done:
         readings.read()
         known.append(path.best is not None and np.isfinite(path.best.model).all())

@@ -8,7 +8,7 @@ import pytest
 
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Huber, Logistic, Squared
-from sgdone.newton import EXACT, Position, Problem, answered, minimise, together
+from sgdone.newton import EXACT, Position, Problem, minimise, run_search, together
 from sgdone.newton.search import ByFactors, ByProducts
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Scaling
@@ -49,10 +49,10 @@ def test_searches_together_are_those_alone_in_as_many_readings_as_the_longest():
     rows, readings, alone = some_rows(), [], []
     for search in searches(rows):
         counted = CountedRows(rows)
-        alone.append(answered(counted, search))
+        alone.append(run_search(counted, search))
         readings.append(len(counted.requests))
     counted = CountedRows(rows)
-    found = answered(counted, together(list(searches(rows))))
+    found = run_search(counted, together(list(searches(rows))))
     assert len(counted.requests) == max(readings)
     several = sum(isinstance(request, SeveralSums) for request in counted.requests)
     assert several == sorted(readings)[-2]
@@ -62,7 +62,7 @@ def test_searches_together_are_those_alone_in_as_many_readings_as_the_longest():
 
 
 def test_no_searches_need_no_reading():
-    assert answered(CountedRows(None), together([])) == []
+    assert run_search(CountedRows(None), together([])) == []
 
 
 def test_an_error_ends_all_searches():
@@ -72,7 +72,7 @@ def test_an_error_ends_all_searches():
 
     rows = some_rows()
     with pytest.raises(RuntimeError, match="no way on"):
-        answered(rows, together([*searches(rows, 2), fails()]))
+        run_search(rows, together([*searches(rows, 2), fails()]))
 
 
 @pytest.mark.parametrize("directions", [ByFactors, ByProducts, partial(ByFactors, cheap=False)])
@@ -83,7 +83,7 @@ def test_a_loss_without_curvature_is_no_minimum(directions):
     rows = MemoryRows(next(ArraySource(X, y, shuffle=False).blocks(rng)))
     system = System(Objective(Huber(1.0), predicts="target"), Scaling(np.ones(3)))
     problem = Problem(system, system.penalties(0.0), 30)
-    found = answered(rows, minimise(problem, np.zeros(system.shape), EXACT, directions(system)))
+    found = run_search(rows, minimise(problem, np.zeros(system.shape), EXACT, directions(system)))
     assert found.stalled
     assert np.isinf(found.decrement)
     assert np.abs(found.at.gradient).max() > 1.0
@@ -102,7 +102,7 @@ def test_a_search_that_may_make_few_steps_has_stalled():
     rows, position = some_rows(), Position()
     problem = Problem(SYSTEM, SYSTEM.penalties(1.0), rows.n_rows)
     search = minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM), most_steps=1, position=position)
-    found = answered(rows, search)
+    found = run_search(rows, search)
     assert (found.stalled, found.steps) == (True, 1)
     assert found.at.value < problem.at(np.zeros(SYSTEM.shape), rows.sum(SecondOrderAt(SYSTEM, 0.0 * found.model))).value
     assert position.decrement > EXACT
@@ -111,9 +111,9 @@ def test_a_search_that_may_make_few_steps_has_stalled():
 def test_sums_of_the_start_that_are_known_save_a_reading_and_one_step_is_made():
     rows, problem = some_rows(), Problem(SYSTEM, SYSTEM.penalties(1.0), 300)
     alone, again = CountedRows(rows), CountedRows(rows)
-    optimum = answered(alone, minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM))).model
+    optimum = run_search(alone, minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM))).model
     known = rows.sum(SecondOrderAt(SYSTEM, optimum))
-    found = answered(again, minimise(problem, optimum, EXACT, ByFactors(SYSTEM), known=known))
+    found = run_search(again, minimise(problem, optimum, EXACT, ByFactors(SYSTEM), known=known))
     assert (found.steps, len(again.requests)) == (1, 1)
     np.testing.assert_allclose(found.model, optimum, atol=5e-5)
 
@@ -124,7 +124,7 @@ def test_a_constant_curvature_is_evaluated_once():
     rows = CountedRows(MemoryRows(next(ArraySource(X, X @ [1.0, 2.0, 3.0], shuffle=False).blocks(rng))))
     system = System(Objective(Squared(), predicts="target"), Scaling(np.ones(3)))
     problem = Problem(system, system.penalties(0.0), 50, least_dispersion=1e-20)
-    found = answered(rows, minimise(problem, np.zeros(system.shape), EXACT, ByFactors(system, constant=True)))
+    found = run_search(rows, minimise(problem, np.zeros(system.shape), EXACT, ByFactors(system, constant=True)))
     assert [request.curvature for request in rows.requests] == ["full", "none"]
     np.testing.assert_allclose(found.model[:, 0], [1.0, 2.0, 3.0, 0.0], atol=1e-12)
     assert (found.decrement, found.stalled) == (0.0, False)
@@ -133,9 +133,9 @@ def test_a_constant_curvature_is_evaluated_once():
 def test_expensive_curvatures_are_those_of_earlier_points():
     rows = CountedRows(some_rows())
     problem, directions = Problem(SYSTEM, SYSTEM.penalties(1.0), 300), ByFactors(SYSTEM, cheap=False)
-    found = answered(rows, minimise(problem, np.zeros(SYSTEM.shape), EXACT, directions))
+    found = run_search(rows, minimise(problem, np.zeros(SYSTEM.shape), EXACT, directions))
     kinds = [getattr(request, "curvature", "product") for request in rows.requests]
     assert kinds[0] == "full"
     assert {"none", "product"} == set(kinds[1:])
-    exact = answered(rows, minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM)))
+    exact = run_search(rows, minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM)))
     np.testing.assert_allclose(found.model, exact.model, atol=5e-5)

@@ -11,7 +11,7 @@ from sgdone.losses import Exponential, Huber, Logistic, Squared, SquaredHinge
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Scaling
 from sgdone.sums.pieces import PIECE
-from sgdone.sums.row_sum import MemoryRows, OfSomeRows, SeveralSums, message
+from sgdone.sums.row_sum import MemoryRows, SeveralSums, SubsetSum, message
 from sgdone.sums.second_order import CurvatureProduct, LossesAt, SecondOrderAt, second_order
 from sgdone.sums.system import System, contrasts
 
@@ -114,7 +114,7 @@ def test_parts_of_several_pieces_add_up():
 
 def test_sums_that_need_their_order_are_not_wrapped():
     with pytest.raises(TypeError, match="Statistics is not for rows that are prepared"):
-        OfSomeRows(Statistics("classification"), "training", 0)
+        SubsetSum(Statistics("classification"), "training", 0)
 
 
 def test_two_messages_do_not_share_a_name():
@@ -129,7 +129,7 @@ def test_validation_rows_and_the_others_are_all_rows():
     rows = MemoryRows(next(ArraySource(X, y, shuffle=False).blocks(rng)))
     system = System(objective_of(Logistic(), 2), Scaling(np.ones(3)))
     request = LossesAt(system, np.ones((1, *system.shape)))
-    parts = [rows.sum(OfSomeRows(request, row_set, 3)).values for row_set in ("training", "validation")]
+    parts = [rows.sum(SubsetSum(request, row_set, 3)).values for row_set in ("training", "validation")]
     np.testing.assert_allclose(sum(parts), rows.sum(request).values)
     assert 0 < parts[1][-1] < 90
     chosen = rows.some("validation", 3).block.all_used()

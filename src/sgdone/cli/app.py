@@ -256,10 +256,10 @@ def summary(
     without a penalty. Those whose standard error would be wrong are refused, with the reason.
     """
     with quick_imports():
-        from sgdone.cli.summary import SummaryOptions, summarise_and_report
+        from sgdone.cli.summary import SummaryArguments, summarise_and_report
 
     summarise_and_report(
-        SummaryOptions(model, data, columns or [], cov.value, groups, level, reference, file.parsed(), plot, json)
+        SummaryArguments(model, data, columns or [], cov.value, groups, level, reference, file.parsed(), plot, json)
     )
 
 

@@ -207,7 +207,7 @@ class LoadedData(FitData):
         rows, options = self._fitted, self.options
         names = None if isinstance(rows.X, pa.Table) else rows.feature_names
         with table_errors_named(rows.name, rows.place):
-            loaded = LoadedRows.to_fit(rows.X, rows.labels, rows.weights, options, names=names)
+            loaded = LoadedRows.for_fit(rows.X, rows.labels, rows.weights, options, names=names)
             one_model = options.method.offers.several_outputs
             line.now(self._doing, models=1 if one_model else loaded.n_outputs, counts=options.method.counts)
             return fit(loaded, options, hook=line.hook)

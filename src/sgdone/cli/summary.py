@@ -28,7 +28,7 @@ from sgdone.rows.faults import as_classes
 
 @final
 @dataclass(frozen=True)
-class SummaryOptions:
+class SummaryArguments:
     """Options of ``sgdone summary``."""
 
     model: Path
@@ -59,7 +59,7 @@ class SummaryOptions:
             check_plot(self.plot, [self.model, self.data])
 
 
-def summarise_and_report(options: SummaryOptions) -> None:
+def summarise_and_report(options: SummaryArguments) -> None:
     """Load the model and the data, and print the coefficients with their standard errors."""
     options.check()
     model = load_fitted(options.model)
@@ -164,7 +164,7 @@ def _draw(summary: Summary, columns: list[str] | None, path: Path) -> str | None
     return None
 
 
-def _report_of(summary: Summary, options: SummaryOptions, subset: str | None, plot: Path | None) -> dict[str, Any]:
+def _report_of(summary: Summary, options: SummaryArguments, subset: str | None, plot: Path | None) -> dict[str, Any]:
     return {
         "file": str(options.model),
         "data": options.data,

@@ -104,7 +104,7 @@ class PartitionedRows(TrainingRows):
                 stop=options.stop,
                 columns=columns,
                 classes=classes,
-                finished=lambda results: Finished(results, *features_measured(units)),
+                finish=lambda results: Finished(results, *features_measured(units)),
                 hooks=first.later_hooks,
                 clock=Clock(self._began, trace=tuple(first.trace)),
             )

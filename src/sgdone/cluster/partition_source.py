@@ -15,13 +15,13 @@ from sgdone.rows.rows import Block
 from sgdone.rows.source import Source
 from sgdone.run import Hook, TraceRow
 from sgdone.run.result import Traffic
-from sgdone.sums.row_sum import SHARED, AroundSum, RowSum, message
+from sgdone.sums.row_sum import SHARED, RowSum, WrappedSum, message
 
 
 @final
 @message
 @dataclass(frozen=True)
-class LabelledSum(AroundSum):
+class LabelledSum(WrappedSum):
     """A sum over the rows of a partition, with labels and weights as the sums need them."""
 
     coding: LabelCoding = field(metadata=SHARED)

@@ -14,14 +14,14 @@ from sgdone.bank.models import Models
 from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.partition_source import LabelledSum, PartitionSource
 from sgdone.cluster.statistics import LabelSums, RowStatistics
-from sgdone.interfaces.method import Method, Report, Trained
+from sgdone.interfaces.method import EndedPhase, Method, Report
 from sgdone.interfaces.objective import Judgement, Model, Objective
 from sgdone.interfaces.stop_rule import Needs, Status, Stop, StopRule, Watch
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.newton import Followed, Problem
+from sgdone.newton import Problem, SearchRunner
 from sgdone.newton.exact_phase import ExactPhase, ExactState
 from sgdone.newton.search import RESIDUAL_ROUNDING
-from sgdone.newton.summed_path import Chosen, SummedPath
+from sgdone.newton.summed_path import ChosenPenalty, SummedPath
 from sgdone.rows.rows import Block, InUnits
 from sgdone.rows.source import Stream
 from sgdone.steps.step_size import StepSize
@@ -207,7 +207,7 @@ class AverageState:
     unit: float = 1.0
     loss: float = float("nan")
     losses: ProgressiveLosses | None = None
-    readings: Followed = field(init=False)
+    readings: SearchRunner = field(init=False)
     steps: int = 0
 
 
@@ -233,7 +233,7 @@ class AverageOfPartitions(Method):
         """State at a constant prediction."""
         system = System(objective, self.units.scaling)
         state = AverageState(system, system.constant(start_intercept(objective, self.source.statistics.labels)))
-        state.readings = Followed(self.source.rounds, self._readings(state), each_counts=True)
+        state.readings = SearchRunner(self.source.rounds, self._readings(state), each_counts=True)
         return state
 
     def resume(self, state: AverageState, stream: Stream) -> AverageState:
@@ -309,11 +309,11 @@ class ExactOnPartitions(ExactPhase):
 
     key: int
 
-    def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: Trained | None) -> bool:
+    def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase | None) -> bool:
         """Whether it follows the average, which alone is not good enough."""
         return before is not None
 
-    def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
+    def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
         """Always true: each step lowers the objective."""
         return True
 
@@ -321,7 +321,7 @@ class ExactOnPartitions(ExactPhase):
         """Not supported: the phase follows the average, see `start_after`."""
         raise TypeError("the exact phase over partitions follows their average")
 
-    def start_after(self, objective: Objective, stream: Stream, before: Trained) -> ExactState:
+    def start_after(self, objective: Objective, stream: Stream, before: EndedPhase) -> ExactState:
         """State at the average of the partitions."""
         average: AverageState = before.state
         main: Any = before.method
@@ -330,7 +330,7 @@ class ExactOnPartitions(ExactPhase):
         least = _least_dispersion(source.statistics.labels)
         problem = Problem(system, system.penalties(0.0), n_rows, least)
         given = None if objective.alpha is None else objective.alpha * weight
-        chosen = Chosen(average.lead.penalty if given is None else given, average.model)
+        chosen = ChosenPenalty(average.lead.penalty if given is None else given, average.model)
         path = SummedPath(problem, chosen, average.unit, self.key, chooses=given is None)
         dtype, units = np.float64, main.units
         counts, kept = (n_rows, n_rows, weight), progressive_loss(average)

@@ -26,7 +26,7 @@ from sgdone.inference.summarise import summarise
 from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import single_thread
 from sgdone.rows.rows import Rows
-from sgdone.sums.row_sum import SHARED, AroundSum, RowSum, message
+from sgdone.sums.row_sum import SHARED, RowSum, WrappedSum, message
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt
 
 Array = NDArray[np.float64]
@@ -245,7 +245,7 @@ _KEPT: "WeakKeyDictionary[Partition, tuple[str, SampleRows]]" = WeakKeyDictionar
 @final
 @message
 @dataclass(frozen=True)
-class SampleSum(AroundSum):
+class SampleSum(WrappedSum):
     """A sum over the rows of a summary."""
 
     problem: SummaryProblem = field(metadata=SHARED)

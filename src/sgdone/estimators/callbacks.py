@@ -23,7 +23,11 @@ class SklearnCallbacks(FitCallbacks):
 
     def __init__(self, estimator: Any, attributes: Callable[[FittedModel], dict[str, Any]]) -> None:
         self._estimator, self._attributes = estimator, attributes
-        self._active = bool(getattr(estimator, "_skl_callbacks", []))
+
+    @property
+    def active(self) -> bool:
+        """Whether the estimator has callbacks."""
+        return bool(getattr(self._estimator, "_skl_callbacks", []))
 
     def begin(self, n_models: int, max_passes: int | None, data: dict[str, Any]) -> None:
         """Begin a fit of some models to the data, which are the user's own X, whose columns may have names."""
@@ -40,7 +44,7 @@ class SklearnCallbacks(FitCallbacks):
 
     def hook(self, model: int, name: str, snapshot: Snapshot) -> "ModelTask | None":
         """A hook for the run of one model."""
-        return ModelTask(self, model, name, snapshot) if self._active else None
+        return ModelTask(self, model, name, snapshot) if self.active else None
 
     def open(self, parent: Any = None, **options: Any) -> Any:
         """Begin a task under another one or the fit."""

@@ -21,8 +21,9 @@ from sgdone.fit.checkpoints import FitCheckpoints
 from sgdone.fit.columns import InputChecks, InputColumns, check_lengths, is_predicted_in_parts, is_row_input
 from sgdone.fit.fit import ProgressHook, TrainingRows, fit
 from sgdone.fit.fitted_model import FittedModel
-from sgdone.fit.loaded_rows import LoadedRows, partial_fit, start_model
+from sgdone.fit.loaded_rows import LoadedRows, start_model
 from sgdone.fit.options import PARAMETERS, FitOptions, as_loss
+from sgdone.fit.partial_fit import partial_fit
 from sgdone.fit.streamed_rows import (
     StreamedRows,
     predicted_in_parts,
@@ -241,7 +242,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
                 raise ValueError(
                     "checkpoints are written for rows that are read in parts: give files, sgdone.files(...)"
                 )
-            rows = LoadedRows.to_fit(X, y, sample_weight, options, SklearnChecks(self))
+            rows = LoadedRows.for_fit(X, y, sample_weight, options, SklearnChecks(self))
             start = start_model(rows, options, coef_init, intercept_init, vars(self).get("_fitted"))
         callbacks = SklearnCallbacks(self, _attributes)
         self._adopt(fit(rows, options, start=start, hook=self._progress_hook, callbacks=callbacks))
@@ -261,7 +262,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         options, last = self._options(), vars(self).get("_fitted")
         if last is not None and last.results is None:
             last = None
-        rows = LoadedRows.to_continue(X, y, sample_weight, options, SklearnChecks(self), last=last, classes=classes)
+        rows = LoadedRows.for_partial_fit(X, y, sample_weight, options, SklearnChecks(self), last=last, classes=classes)
         self._adopt(partial_fit(rows, options, last, resume=resume, hook=self._progress_hook))
         return self._warn_of_divergence()
 

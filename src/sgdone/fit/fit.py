@@ -30,7 +30,7 @@ ProgressHook = Callable[[int], Hook]
 @final
 @dataclass(frozen=True)
 class Start:
-    """Where a run starts: a model, or another run, which may have ended for good."""
+    """Start of a run: a model, or another run, which may have ended for good."""
 
     model: Model | None = None
     resume: Result | None = None
@@ -47,12 +47,17 @@ class FitProblem:
     sources : sequence of callables
         Make the source of each model.
     objective : Objective
+        What is minimised.
     phases : sequence of Method
+        Methods that are trained in turn, each where it is worthwhile.
     stop : StopRule
+        The stopping rule.
     columns : InputColumns
         Columns of X; complete once the rows have been read.
     classes : ndarray or None
         The labels, sorted; None in regression.
+    finish : callable
+        Completes the results of trained models, and measures the features.
     starts : sequence of Start
         Where each run starts.
     hooks : sequence of Hook, optional
@@ -63,8 +68,6 @@ class FitProblem:
         The clock of the fit, if it began before.
     data : dict, optional
         X, y and weights as callbacks of scikit-learn see them; by default there are no callbacks.
-    finished : callable
-        What is known once the models are trained: the results, and ``feature_std_`` and ``feature_share_``.
     """
 
     sources: Sequence[Callable[[], Source]]
@@ -73,7 +76,7 @@ class FitProblem:
     stop: StopRule
     columns: InputColumns
     classes: NDArray[Any] | None
-    finished: Callable[[list[Result]], "Finished"]
+    finish: Callable[[list[Result]], "Finished"]
     starts: Sequence[Start] = (Start(),)
     hooks: Sequence[Hook] | None = None
     run_options: Mapping[str, Any] = field(default_factory=dict)
@@ -135,6 +138,11 @@ class ModelHook(ABC):
 class FitCallbacks(ABC):
     """Callbacks that follow the passes of a fit: those of scikit-learn."""
 
+    @property
+    @abstractmethod
+    def active(self) -> bool:
+        """Whether there is any."""
+
     @abstractmethod
     def begin(self, n_models: int, max_passes: int | None, data: dict[str, Any]) -> None:
         """Begin a fit of some models to the data."""
@@ -163,7 +171,7 @@ def fit(
     rows : TrainingRows
         Rows with labels and weights.
     options : FitOptions
-        What the parameters of an estimator ask for.
+        Parameters of an estimator, and the objects that they ask for.
     start : Model, optional
         The model to start from; zero by default.
     hook : callable, optional
@@ -175,7 +183,7 @@ def fit(
     --------
     >>> from sgdone.fit.loaded_rows import LoadedRows
     >>> options = FitOptions.of("LinearRegressor", alpha=0)
-    >>> rows = LoadedRows.to_fit(np.arange(20.0)[:, None], 2 * np.arange(20.0) + 1, None, options)
+    >>> rows = LoadedRows.for_fit(np.arange(20.0)[:, None], 2 * np.arange(20.0) + 1, None, options)
     >>> model = fit(rows, options)
     >>> model.coef_.round(6), model.predict(np.array([[30.0]])).round(6)
     (array([2.]), array([61.]))
@@ -198,7 +206,7 @@ def _fit(
             callbacks.begin(len(problem.sources), options.stop.max_passes, problem.data)
         else:
             callbacks = None
-        found = problem.finished(trained(problem, options, hook, callbacks))
+        found = problem.finish(train_models(problem, options, hook, callbacks))
         model = FittedModel.of(options, problem.columns, problem.classes, problem.objective, found.results)
         model.feature_std_, model.feature_share_ = found.feature_std, found.feature_share
         if callbacks is not None:
@@ -206,26 +214,17 @@ def _fit(
         return model
 
 
-def trained(
+def train_models(
     problem: FitProblem,
     options: FitOptions,
     hook: ProgressHook | None = None,
     callbacks: FitCallbacks | None = None,
 ) -> list[Result]:
     """Train one model for each source, in ``n_jobs`` threads; Ctrl-C ends all of them with what they have."""
-    names, n_models = problem.names, len(problem.sources)
-    printers = [PassPrinter(name) for name in names] if options.verbose and problem.hooks is None else []
-    hooks: list[list[Hook]] = [[printer] for printer in printers] or [[] for _ in names]
-    for k, own in enumerate(hooks):
-        own.extend([] if hook is None else [hook(k)])
-    if problem.hooks is not None:
-        hooks = [list(problem.hooks)]
-    tasks: list[ModelHook | None] = [None] * n_models
-    if callbacks is not None:
-        snapshot = _snapshots(problem, options)
-        tasks = [callbacks.hook(k, name.strip(), snapshot) for k, name in enumerate(names)]
+    n_models = len(problem.sources)
+    hooks = _hooks_of_models(problem, options, hook, callbacks)
     # Callbacks are called in the order in which classes are trained: one after the other.
-    workers = 1 if any(task is not None for task in tasks) else _n_workers(options.n_jobs, n_models)
+    workers = 1 if callbacks is not None and callbacks.active else _n_workers(options.n_jobs, n_models)
     clock = replace(problem.clock or Clock(), turns=-(-n_models // workers))
     interrupted = threading.Event()
 
@@ -233,44 +232,58 @@ def trained(
         if interrupted.is_set():
             raise KeyboardInterrupt
 
-    def one(k: int) -> Result:
-        start, task = problem.starts[k], tasks[k]
+    def train(number: int) -> Result:
+        start = problem.starts[number]
         if start.ended and start.resume is not None:
             return start.resume
-        own = [*([end_with_the_others] if n_models > 1 else []), *hooks[k]]
-        if task is not None:
-            task.begin()
-            own.append(task)
+        followers = [one for one in hooks[number] if isinstance(one, ModelHook)]
+        for follower in followers:
+            follower.begin()
         result = run(
-            problem.sources[k](),
+            problem.sources[number](),
             problem.objective,
             problem.phases,
             problem.stop,
             rng=np.random.default_rng(options.seed),
             start=start.model,
             resume=start.resume,
-            hooks=own,
-            clock=replace(clock, turn=k // workers),
+            hooks=[*([end_with_the_others] if n_models > 1 else []), *hooks[number]],
+            clock=replace(clock, turn=number // workers),
             **options.run_options(),
             **problem.run_options,
         )
         if result.verdict.status is Status.INTERRUPTED:
             interrupted.set()
-        if task is not None:
-            task.end(result.model)
+        for follower in followers:
+            follower.end(result.model)
         return result
 
-    results = [one(k) for k in range(n_models)] if workers == 1 else _in_threads(one, n_models, workers, interrupted)
-    for printer in printers:
-        printer.end()
-    return results
+    if workers == 1:
+        return [train(number) for number in range(n_models)]
+    return _in_threads(train, n_models, workers, interrupted)
+
+
+def _hooks_of_models(
+    problem: FitProblem, options: FitOptions, hook: ProgressHook | None, callbacks: FitCallbacks | None
+) -> list[list[Hook]]:
+    """Hooks of each model: a line per pass, the one given, and callbacks."""
+    if problem.hooks is not None:
+        return [list(problem.hooks)]
+    snapshot = _snapshots(problem, options)
+    found: list[list[Hook]] = []
+    for number, name in enumerate(problem.names):
+        hooks: list[Hook | None] = [PassPrinter(name) if options.verbose else None]
+        hooks.append(None if hook is None else hook(number))
+        hooks.append(None if callbacks is None else callbacks.hook(number, name.strip(), snapshot))
+        found.append([one for one in hooks if one is not None])
+    return found
 
 
 def _in_threads(
-    one: Callable[[int], Result], n_models: int, workers: int, interrupted: threading.Event
+    train: Callable[[int], Result], n_models: int, workers: int, interrupted: threading.Event
 ) -> list[Result]:
     with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(one, k) for k in range(n_models)]
+        futures = [pool.submit(train, k) for k in range(n_models)]
         try:
             return [future.result() for future in futures]
         except BaseException as error:
@@ -290,12 +303,16 @@ def _n_workers(n_jobs: int | None, n_models: int) -> int:
 
 
 @final
-class PassPrinter:
+@final
+class PassPrinter(ModelHook):
     """A hook that prints a line per pass, also of the last one if the run ends within it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._unprinted: Progress | None = None
+
+    def begin(self) -> None:
+        """Nothing is printed yet."""
 
     def __call__(self, progress: Progress) -> None:
         """Print a line if a pass has ended."""
@@ -303,7 +320,7 @@ class PassPrinter:
         if progress.pass_ended:
             self._print("")
 
-    def end(self) -> None:
+    def end(self, model: Model) -> None:
         """The run is over: print the line of a pass that has not ended."""
         if self._unprinted is not None:
             share = self._unprinted.passes % 1.0

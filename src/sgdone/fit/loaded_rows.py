@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.fit.columns import FILE_CHECKS, InputChecks, InputColumns, check_entries, rows_and_labels
-from sgdone.fit.fit import Finished, FitProblem, ProgressHook, Start, TrainingRows, trained, with_all_columns, with_note
+from sgdone.fit.fit import (
+    Finished,
+    FitProblem,
+    ProgressHook,
+    Start,
+    TrainingRows,
+    with_all_columns,
+    with_note,
+)
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.labels import (
     Frequencies,
@@ -26,10 +34,8 @@ from sgdone.fit.labels import (
 )
 from sgdone.fit.optimum_check import as_check_optimum, with_optimum_check
 from sgdone.fit.options import FitOptions
-from sgdone.fit.partial_fit import resumed, rule_for_rows
 from sgdone.interfaces.objective import Model
 from sgdone.interfaces.stop_rule import StopRule
-from sgdone.machine import interruption
 from sgdone.machine.memory import FEWER_COLUMNS, memory_errors_explained, training_text
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows import ArraySource
@@ -81,7 +87,7 @@ class LoadedRows(TrainingRows):
     data: dict[str, Any] | None = None
 
     @classmethod
-    def to_fit(
+    def for_fit(
         cls,
         X: Any,
         y: Any,
@@ -121,7 +127,7 @@ class LoadedRows(TrainingRows):
         return cls(rows, numbers, frequencies, classes, columns, data)
 
     @classmethod
-    def to_continue(
+    def for_partial_fit(
         cls,
         X: Any,
         y: Any,
@@ -194,7 +200,7 @@ class LoadedRows(TrainingRows):
         numbers = [ColumnNumbers() if by_blocks else None for _ in labels]
         make = partial(self._source, options, part_of_stream=part_of_stream)
 
-        def finished(results: list[Result]) -> Finished:
+        def finish(results: list[Result]) -> Finished:
             pairs = zip(results, numbers, strict=True)
             results = [result if own is None else with_all_columns(result, own) for result, own in pairs]
             results = [with_note(result, self.frequencies.note) for result in results]
@@ -214,7 +220,7 @@ class LoadedRows(TrainingRows):
             stop=stop,
             columns=self.columns,
             classes=classes,
-            finished=finished,
+            finish=finish,
             starts=starts,
             data=self.data,
         )
@@ -251,42 +257,6 @@ class LoadedRows(TrainingRows):
             feature_names=names,
             roles=roles,
         )
-
-
-def partial_fit(
-    rows: LoadedRows,
-    options: FitOptions,
-    last: FittedModel | None = None,
-    *,
-    resume: bool = False,
-    hook: ProgressHook | None = None,
-) -> FittedModel:
-    """Train on the next rows of a stream in one pass.
-
-    Parameters
-    ----------
-    rows : LoadedRows
-        Rows, read by `LoadedRows.to_continue`.
-    options : FitOptions
-        Of this call; what defines the objective must not have changed.
-    last : FittedModel, optional
-        The model to continue; it does not change.
-    resume : bool, default=False
-        Whether to continue although a stopping rule of the user has ended the model.
-    hook : callable, optional
-        As in `fit`.
-    """
-    stop = rule_for_rows(options.parameters["stop"], options.stop, resume)
-    starts = None
-    if last is not None:
-        last = last.with_new_features(rows.columns, rows.X.shape[1])
-        starts = resumed(last, options, resume=resume)
-    with rows.next_problem(options, starts, stop) as problem, interruption.remembered():
-        results = problem.finished(trained(problem, options, hook)).results
-        model = FittedModel.of(options, problem.columns, problem.classes, problem.objective, results)
-    if last is not None:
-        model.feature_std_, model.feature_share_ = last.feature_std_, last.feature_share_
-    return model
 
 
 def start_model(

@@ -8,11 +8,49 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.fit.fit import Start
+from sgdone.fit.fit import ProgressHook, Start, train_models
 from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.loaded_rows import LoadedRows
 from sgdone.fit.options import FitOptions, is_auto
 from sgdone.interfaces.stop_rule import Progress, Stop, StopRule
+from sgdone.machine import interruption
 from sgdone.run import Result
+
+
+def partial_fit(
+    rows: LoadedRows,
+    options: FitOptions,
+    last: FittedModel | None = None,
+    *,
+    resume: bool = False,
+    hook: ProgressHook | None = None,
+) -> FittedModel:
+    """Train on the next rows of a stream in one pass.
+
+    Parameters
+    ----------
+    rows : LoadedRows
+        Rows, read by `LoadedRows.for_partial_fit`.
+    options : FitOptions
+        Of this call; what defines the objective must not have changed.
+    last : FittedModel, optional
+        The model to continue; it does not change.
+    resume : bool, default=False
+        Whether to continue although a stopping rule of the user has ended the model.
+    hook : callable, optional
+        As in `fit`.
+    """
+    stop = _rule_for_rows(options.parameters["stop"], options.stop, resume)
+    starts = None
+    if last is not None:
+        last = last.with_new_features(rows.columns, rows.X.shape[1])
+        starts = _resumed(last, options, resume=resume)
+    with rows.next_problem(options, starts, stop) as problem, interruption.remembered():
+        results = problem.finish(train_models(problem, options, hook)).results
+        model = FittedModel.of(options, problem.columns, problem.classes, problem.objective, results)
+    if last is not None:
+        model.feature_std_, model.feature_share_ = last.feature_std_, last.feature_share_
+    return model
 
 
 @final
@@ -48,12 +86,12 @@ class Silenced(StopRule):
         return None
 
 
-def rule_for_rows(stop: Any, rule: StopRule, resume: bool) -> StopRule:
+def _rule_for_rows(stop: Any, rule: StopRule, resume: bool) -> StopRule:
     """The rule for a call of ``partial_fit``."""
     return Silenced(rule) if resume or is_auto(stop) else rule
 
 
-def resumed(last: FittedModel, options: FitOptions, *, resume: bool) -> list[Start]:
+def _resumed(last: FittedModel, options: FitOptions, *, resume: bool) -> list[Start]:
     """Copies of runs to continue; a run that the user's own rule has ended stays as it is.
 
     Raises if the objective has changed, or if all runs have ended. A rule that is not the one of the last call starts

@@ -1,8 +1,7 @@
 """Rows that are read in parts, from files or iterators: fits, further training, predictions, and rows for summaries."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from sgdone.fit.checkpoints import (
     new_cache,
     snapshot_of,
 )
-from sgdone.fit.columns import FeatureNames, InputChecks, InputColumns, rows_to_predict
+from sgdone.fit.columns import FeatureNames, InputChecks, InputColumns
 from sgdone.fit.fit import Finished, FitProblem, ProgressHook, TrainingRows, with_all_columns
 from sgdone.fit.labels import ClassNumbers, NewClassError, labels_of, refuse_balanced, targets
 from sgdone.fit.loaded_rows import LoadedRows
@@ -36,11 +35,10 @@ from sgdone.machine import interruption
 from sgdone.machine.memory import memory_errors_explained
 from sgdone.machine.threads import in_background
 from sgdone.matrices.csr import with_unique_entries
-from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.readers.formats.svmlight import occurring
 from sgdone.readers.row_input import IN_MEMORY, BatchInput, RowInput, all_rows, read_head
 from sgdone.readers.table import Table, errors_located, tables_of_rows
-from sgdone.rows.block_cache import BlockCache, CacheError, cache_folder, check_space, unnamed_file
+from sgdone.rows.block_cache import BlockCache, cache_folder, check_space
 from sgdone.rows.block_source import BlockSource, blocks_in_buffer
 from sgdone.rows.blocks import BLOCK_ROWS, BlockMaker, ColumnNumbers, block_rows_for, bytes_of_row
 from sgdone.run import Result
@@ -54,9 +52,7 @@ _BUFFER_SHARE = 1 / 16
 #: Bytes of a row beside its features: label, weight and hash.
 _ROW_BYTES = 24
 #: Tables that are read ahead.
-_AHEAD = 2
-#: Entries from which positions in sparse rows need 64 bits.
-_MANY_ENTRIES = 2**31 - 1
+AHEAD = 2
 #: Files are large if they are this many times the size of the rows that are kept in memory: text may be longer than the
 #: numbers that it stands for, but not by that much.
 _LARGE = 4
@@ -199,14 +195,14 @@ class StreamedRows(TrainingRows):
             columns = occurring(X) if sparse.issparse(X) and options.encodes_tables else None
             numbers = ColumnNumbers() if columns is None or not columns.size else ColumnNumbers(columns, X.shape[1])
             X = numbers.of(with_unique_entries(X)) if numbers.n_features else X
-            rows = LoadedRows.to_fit(X, labels, table.weights, options, self.checks)
+            rows = LoadedRows.for_fit(X, labels, table.weights, options, self.checks)
             with rows.problem(options, None, None) as problem:
-                yield replace(problem, finished=partial(_of_all_columns, problem, numbers))
+                yield replace(problem, finish=partial(_of_all_columns, problem, numbers))
 
 
 def _of_all_columns(problem: FitProblem, numbers: ColumnNumbers, results: list[Result]) -> Finished:
     """Results of rows without the columns that never appear, as those of all columns."""
-    found = problem.finished(results)
+    found = problem.finish(results)
     if not numbers.n_features:
         return found
 
@@ -313,7 +309,7 @@ class _BlockFit:
             run_options["snapshot"] = snapshot_of(self.stored)
         columns = InputColumns.of(options)
 
-        def finished(results: list[Result]) -> Finished:
+        def finish(results: list[Result]) -> Finished:
             if encoder is None:
                 columns.count = numbers.n_features or source.n_features
             else:
@@ -329,7 +325,7 @@ class _BlockFit:
                 stop=_rule(options, source),
                 columns=columns,
                 classes=classes,
-                finished=finished,
+                finish=finish,
                 run_options=run_options,
             )
         finally:
@@ -362,7 +358,7 @@ def _check_space(folder: Path, opened: OpenedInput) -> None:
     total, read = opened.rows.total_bytes, opened.rows.bytes_read
     if total is None or not read:
         return
-    head = sum(table.X.nbytes if isinstance(table.X, pa.Table) else 12 * table.X.nnz for table in opened.head)
+    head = sum(12 * table.X.nnz if hasattr(table.X, "nnz") else table.X.nbytes for table in opened.head)
     head += _ROW_BYTES * sum(table.X.shape[0] for table in opened.head)
     check_space(folder, int(head * total / read))
 
@@ -385,7 +381,7 @@ def train_in_parts(X: Any, train: Callable[[Table, NDArray[Any], NDArray[Any] | 
         opened = OpenedInput.of(rows)
         known = opened.labels() if classes else None
         number = 0
-        with closing(in_background(opened.tables(), _AHEAD)) as tables:
+        with closing(in_background(opened.tables(), AHEAD)) as tables:
             for table in tables_of_rows(tables, BLOCK_ROWS):
                 with errors_located(table.place):
                     train(table, labels_of(table, number), known)
@@ -397,78 +393,10 @@ def predicted_in_parts(X: Any, predict: Callable[[Any], Any]) -> Iterator[Any]:
     rows = row_input(X)
     with (
         explained_memory_errors(rows),
-        closing(in_background(rows.tables(labelled=False), _AHEAD)) as tables,  # a generator
+        closing(in_background(rows.tables(labelled=False), AHEAD)) as tables,  # a generator
     ):
         topics = set[str]()
         for table in tables:
             with errors_located(table.place), one_warning_a_topic(topics):
                 predictions = predict(table.X)
             yield predictions
-
-
-def mapped_rows(columns: InputColumns, checks: InputChecks, source: Any) -> Table:
-    """The rows of a source, encoded as those of a fit.
-
-    The arrays are views of files without names, which vanish when nothing refers to the arrays: pages are read as they
-    are needed. Labels, weights and the lengths of sparse rows are in memory.
-    """
-    rows = row_input(source)
-    folder = cache_folder(rows.cache)
-    with ExitStack() as stack:
-        files = {name: stack.enter_context(unnamed_file(folder)) for name in ("dense", "indices", "values")}
-        labels, weights, lengths, n_rows = [], [], [np.zeros(1, dtype=np.int64)], 0
-        n_dense = n_sparse = 0
-        tables: Any = stack.enter_context(closing(in_background(rows.tables(), _AHEAD)))
-        for table in tables:
-            with errors_located(table.place):
-                X = rows_to_predict(columns, checks, table.X)
-            dense, entries = _parts(X)
-            n_dense, n_sparse = dense.shape[1], entries.shape[1]
-            _append(files["dense"], dense)
-            _append(files["indices"], entries.indices.astype(np.int32, copy=False))
-            _append(files["values"], entries.data.astype(np.float64, copy=False))
-            lengths.append(np.diff(entries.indptr).astype(np.int64))
-            labels.append(labels_of(table, n_rows))
-            if table.weights is not None:
-                weights.append(table.weights)
-            n_rows += X.shape[0]
-        if not n_rows:
-            raise ValueError("the source has no rows")
-        dense = _mapped(files["dense"], np.float64).reshape(n_rows, n_dense)
-        indptr = np.cumsum(np.concatenate(lengths))
-        index = np.int32 if indptr[-1] <= _MANY_ENTRIES else np.int64
-        entries = _csr(files, indptr.astype(index), (n_rows, n_sparse))
-    X = dense if not n_sparse else entries if not n_dense else MixedMatrix(dense, entries)
-    y, own = np.concatenate(labels), np.concatenate(weights) if weights else None
-    return Table(X, y, weights=own)
-
-
-def _parts(X: Any) -> tuple[NDArray[np.float64], Any]:
-    if isinstance(X, MixedMatrix):
-        return np.ascontiguousarray(X.dense, dtype=np.float64), X.sparse
-    if isinstance(X, np.ndarray):
-        return np.ascontiguousarray(X, dtype=np.float64), sparse.csr_array((X.shape[0], 0))
-    return np.empty((X.shape[0], 0)), X
-
-
-def _csr(files: dict[str, Any], indptr: NDArray[Any], shape: tuple[int, int]) -> Any:
-    indices = _mapped(files["indices"], np.int32)
-    return sparse.csr_array(
-        (_mapped(files["values"], np.float64), indices.astype(indptr.dtype, copy=False), indptr), shape
-    )
-
-
-def _append(file: Any, array: NDArray[Any]) -> None:
-    try:
-        file.write(array.reshape(-1).view(np.uint8).data)
-    except OSError as error:
-        raise CacheError(
-            f"the rows cannot be kept on disk ({error.strerror}): free some space, or give another folder with cache="
-        ) from error
-
-
-def _mapped(file: Any, dtype: Any) -> NDArray[Any]:
-    """The array that a file holds; the map keeps it once the file is closed."""
-    if not os.fstat(file.fileno()).st_size:
-        return np.empty(0, dtype=dtype)
-    return np.asarray(np.memmap(file, dtype=dtype, mode="r"))

@@ -1,18 +1,25 @@
 """Summaries of fitted models: standard errors, intervals, and intervals of predictions."""
 
+import os
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
-from sgdone.fit.columns import InputChecks, is_row_input, linear_scores, rows_and_labels, rows_to_predict
+from sgdone.fit.columns import InputChecks, InputColumns, is_row_input, linear_scores, rows_and_labels, rows_to_predict
 from sgdone.fit.fitted_model import FittedModel
-from sgdone.fit.labels import Frequencies, check_sample_weight, encode_known, signs, with_class_weight
-from sgdone.fit.streamed_rows import mapped_rows
+from sgdone.fit.labels import Frequencies, check_sample_weight, encode_known, labels_of, signs, with_class_weight
+from sgdone.fit.streamed_rows import AHEAD, row_input
 from sgdone.interfaces.objective import Objective
 from sgdone.losses.loss import real_or_nan
+from sgdone.machine.threads import in_background
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.readers.table import Table, errors_located
+from sgdone.rows.block_cache import CacheError, cache_folder, unnamed_file
 from sgdone.rows.faults import check_labels
 
 if TYPE_CHECKING:  # imported when a summary is asked for: a fit does not wait for them
@@ -23,6 +30,8 @@ if TYPE_CHECKING:  # imported when a summary is asked for: a fit does not wait f
     from sgdone.tables import TableEncoding
 
 Array = NDArray[np.float64]
+#: Entries from which positions in sparse rows need 64 bits.
+_MANY_ENTRIES = 2**31 - 1
 
 
 @final
@@ -250,3 +259,71 @@ def _group_numbers(groups: ArrayLike | None, n_rows: int) -> NDArray[np.intp] | 
     if labels.shape != (n_rows,):
         raise ValueError(f"groups has shape {labels.shape} for {n_rows} rows of X: give one label for each row")
     return np.unique(labels, return_inverse=True)[1].astype(np.intp).reshape(-1)
+
+
+def mapped_rows(columns: InputColumns, checks: InputChecks, source: Any) -> Table:
+    """The rows of a source, encoded as those of a fit.
+
+    The arrays are views of files without names, which vanish when nothing refers to the arrays: pages are read as they
+    are needed. Labels, weights and the lengths of sparse rows are in memory.
+    """
+    rows = row_input(source)
+    folder = cache_folder(rows.cache)
+    with ExitStack() as stack:
+        files = {name: stack.enter_context(unnamed_file(folder)) for name in ("dense", "indices", "values")}
+        labels, weights, lengths, n_rows = [], [], [np.zeros(1, dtype=np.int64)], 0
+        n_dense = n_sparse = 0
+        tables: Any = stack.enter_context(closing(in_background(rows.tables(), AHEAD)))
+        for table in tables:
+            with errors_located(table.place):
+                X = rows_to_predict(columns, checks, table.X)
+            dense, entries = _parts(X)
+            n_dense, n_sparse = dense.shape[1], entries.shape[1]
+            _append(files["dense"], dense)
+            _append(files["indices"], entries.indices.astype(np.int32, copy=False))
+            _append(files["values"], entries.data.astype(np.float64, copy=False))
+            lengths.append(np.diff(entries.indptr).astype(np.int64))
+            labels.append(labels_of(table, n_rows))
+            if table.weights is not None:
+                weights.append(table.weights)
+            n_rows += X.shape[0]
+        if not n_rows:
+            raise ValueError("the source has no rows")
+        dense = _mapped(files["dense"], np.float64).reshape(n_rows, n_dense)
+        indptr = np.cumsum(np.concatenate(lengths))
+        index = np.int32 if indptr[-1] <= _MANY_ENTRIES else np.int64
+        entries = _csr(files, indptr.astype(index), (n_rows, n_sparse))
+    X = dense if not n_sparse else entries if not n_dense else MixedMatrix(dense, entries)
+    y, own = np.concatenate(labels), np.concatenate(weights) if weights else None
+    return Table(X, y, weights=own)
+
+
+def _parts(X: Any) -> tuple[NDArray[np.float64], Any]:
+    if isinstance(X, MixedMatrix):
+        return np.ascontiguousarray(X.dense, dtype=np.float64), X.sparse
+    if isinstance(X, np.ndarray):
+        return np.ascontiguousarray(X, dtype=np.float64), sparse.csr_array((X.shape[0], 0))
+    return np.empty((X.shape[0], 0)), X
+
+
+def _csr(files: dict[str, Any], indptr: NDArray[Any], shape: tuple[int, int]) -> Any:
+    indices = _mapped(files["indices"], np.int32)
+    return sparse.csr_array(
+        (_mapped(files["values"], np.float64), indices.astype(indptr.dtype, copy=False), indptr), shape
+    )
+
+
+def _append(file: Any, array: NDArray[Any]) -> None:
+    try:
+        file.write(array.reshape(-1).view(np.uint8).data)
+    except OSError as error:
+        raise CacheError(
+            f"the rows cannot be kept on disk ({error.strerror}): free some space, or give another folder with cache="
+        ) from error
+
+
+def _mapped(file: Any, dtype: Any) -> NDArray[Any]:
+    """The array that a file holds; the map keeps it once the file is closed."""
+    if not os.fstat(file.fileno()).st_size:
+        return np.empty(0, dtype=dtype)
+    return np.asarray(np.memmap(file, dtype=dtype, mode="r"))

@@ -86,7 +86,7 @@ class Report:
 
 @final
 @dataclass(frozen=True)
-class Trained:
+class EndedPhase:
     """A phase that has ended.
 
     Parameters
@@ -151,7 +151,7 @@ class Method(ABC):
         """Raise a `NotEnoughMemoryError` if a run on ``n_features`` columns does not fit into memory."""
         check_training_memory(8.0 * self.n_vectors * n_features * n_outputs, n_features, n_outputs)
 
-    def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: Trained | None) -> bool:
+    def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase | None) -> bool:
         """Whether it is expected to gain more than it costs, by counted work, after the phase before it."""
         return before is None
 
@@ -163,7 +163,7 @@ class Method(ABC):
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> Any:
         """State before the first update; ``start`` is the model to start from."""
 
-    def start_after(self, objective: Objective, stream: Stream, before: Trained) -> Any:
+    def start_after(self, objective: Objective, stream: Stream, before: EndedPhase) -> Any:
         """State before the first update, after another phase."""
         return self.start(objective, stream, before.model, None)
 
@@ -215,7 +215,7 @@ class Method(ABC):
         """The loss of new rows as far as the method knows; NaN if it does not."""
         return float("nan")
 
-    def is_better(self, state: Any, ended: Stop, before: Trained) -> bool:
+    def is_better(self, state: Any, ended: Stop, before: EndedPhase) -> bool:
         """Whether its model is to be returned instead of the model of the phase before."""
         return True
 

@@ -44,7 +44,7 @@ from sgdone.sums.units import Units
 Array = NDArray[np.float64]
 
 
-class Begun(NamedTuple):
+class PathStart(NamedTuple):
     """A path, the units of the model that it finds, where it begins, and the units of the columns."""
 
     path: PenaltyPath
@@ -55,7 +55,7 @@ class Begun(NamedTuple):
 
 def path_in_memory(
     objective: Objective, rows: MemoryRows, start: Model | None, draws: np.random.Generator, *, one_pass: bool
-) -> Begun:
+) -> PathStart:
     """Measure the columns, and choose the path.
 
     Parameters
@@ -84,11 +84,11 @@ def path_in_memory(
     system = System(objective, units.scaling)
     path, begin = _path(system, rows, None if is_extreme(units.scaling) else sums, start, one_pass)
     if objective.alpha is not None or not has_unit_norms(rows.block):
-        return Begun(path, path.system, begin, units)
+        return PathStart(path, path.system, begin, units)
     other, _ = _path(System(objective, units.scaling.as_given()), rows, None, None, one_pass)
     scale = np.append(np.where(np.isfinite(units.scaling.scale), units.scaling.scale, 0.0), 1.0)[:, None]
     both = BothUnits(path, other, (path.system.of_features, lambda model: scale * other.system.of_features(model)))
-    return Begun(both, system, constant_model(objective, block, system.shape[0]), units)
+    return PathStart(both, system, constant_model(objective, block, system.shape[0]), units)
 
 
 def _path(
@@ -106,7 +106,7 @@ def _path(
     return ExactPath(system, rows.pieces(system), begin), begin
 
 
-def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -> Begun:
+def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -> PathStart:
     block = rows.block
     units = Units.of_all_rows(block, centred=objective.fit_intercept, frequency=rows.frequency)
     scaled = replace(block, rows=block.rows.in_units(units.scaling))
@@ -114,7 +114,7 @@ def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -
     system = System(objective, units.scaling)
     begin = constant_model(objective, block, system.shape[0])
     path = FoldPath(objective, BlockPieces(block, units.scaling, rows.frequency, rows.threads), begin, folds)
-    return Begun(path, system, begin, units)
+    return PathStart(path, system, begin, units)
 
 
 def _units_and_sums(objective: Objective, block: Block, frequency: float, threads: int) -> tuple[Units, Gram | None]:

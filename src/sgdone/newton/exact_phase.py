@@ -10,12 +10,12 @@ from typing import Any, ClassVar, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.method import Method, Report, Trained
+from sgdone.interfaces.method import EndedPhase, Method, Report
 from sgdone.interfaces.objective import FIT_VARIANCE, Estimate, Judgement, Model, Objective, mean
 from sgdone.interfaces.stop_rule import NEVER, Needs, Status, Stop, StopRule, Watch
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import RowError
-from sgdone.newton import EXACT, Followed, Problem
+from sgdone.newton import EXACT, Problem, SearchRunner
 from sgdone.newton.exact_path import (
     bank_work,
     exact_work,
@@ -28,7 +28,7 @@ from sgdone.newton.exact_path import (
 )
 from sgdone.newton.penalty_path import Evaluated, PenaltyPath, losses_of_constant
 from sgdone.newton.search import MOST_SUMMED
-from sgdone.newton.summed_path import ROWS_PER_COEFFICIENT, Chosen, SummedPath, has_likelihood
+from sgdone.newton.summed_path import ROWS_PER_COEFFICIENT, ChosenPenalty, SummedPath, has_likelihood
 from sgdone.rows.rows import Block, check_rows
 from sgdone.rows.source import Stream
 from sgdone.steps.step_size import StepSize
@@ -96,12 +96,12 @@ class ExactState:
     before: Judgement | None = None
     each_counts: bool = False
     evidence: dict[str, Any] = field(default_factory=dict)
-    readings: Followed = field(init=False)
+    readings: SearchRunner = field(init=False)
     steps: int = 0
     judgement: Judgement | None = None
 
     def __post_init__(self) -> None:
-        self.readings = Followed(self.rows, self.path.evaluations(), each_counts=self.each_counts)
+        self.readings = SearchRunner(self.rows, self.path.evaluations(), each_counts=self.each_counts)
 
     @property
     def objective(self) -> Objective:
@@ -288,7 +288,7 @@ class ExactInMemory(ExactPhase):
     tol: float = 0.2
     one_pass: bool = False
 
-    def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: Trained | None) -> bool:
+    def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase | None) -> bool:
         """Whether it is cheaper than the bank is expected to be or, after the bank, worth its cost."""
         source = stream.source
         if not source.in_memory or source.part_of_stream or not can_be_exact(objective, stop):
@@ -313,7 +313,7 @@ class ExactInMemory(ExactPhase):
         cost, spent = exact_work_after(objective, stream.block), method.work(state)
         return cost <= spent or (cost <= _MOST_WORK * spent and method.expects_gain(state, self.tol))
 
-    def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
+    def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
         """Whether it has converged and, if its penalty was chosen by folds, their loss is not larger than before."""
         best, judgement = state.path.best, state.judgement
         if ended.status is not Status.CONVERGED:
@@ -417,7 +417,7 @@ class ExactFromDisk(ExactPhase):
 
     needs: ClassVar[Needs] = Needs(smooth_loss=True)
 
-    def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: Trained | None) -> bool:
+    def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase | None) -> bool:
         """Whether it costs less than reading and training did, and the penalty hardly matters."""
         if before is None or not stream.source.can_be_read_again or not can_be_exact(objective, stop):
             return False
@@ -428,7 +428,7 @@ class ExactFromDisk(ExactPhase):
         spent = reading_work(stream.block, n_rows) + before.method.work(before.state)
         return exact_work_from_disk(objective, stream.block, n_rows) <= spent
 
-    def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
+    def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
         """Whether it has converged: then its model is the minimum of the same objective, on many rows."""
         return ended.status is Status.CONVERGED
 
@@ -436,7 +436,7 @@ class ExactFromDisk(ExactPhase):
         """Not supported: the phase follows another one, see `start_after`."""
         raise TypeError("the exact phase of rows that are read block by block follows another phase")
 
-    def start_after(self, objective: Objective, stream: Stream, before: Trained) -> ExactState:
+    def start_after(self, objective: Objective, stream: Stream, before: EndedPhase) -> ExactState:
         """State at the model, the penalty and the units of the phase before it."""
         state = before.state
         found, model, weight = before.method.objective(state), before.model, stream.source.total_weight
@@ -444,7 +444,7 @@ class ExactFromDisk(ExactPhase):
         system = System(objective if chooses else found, state.units.scaling)
         start, lam = system.from_user(model.coef, model.intercept), found.known_alpha * weight
         problem, judgement = Problem(system, system.penalties(0.0), n_rows), state.run.evaluations.judgement
-        path = SummedPath(problem, Chosen(lam, start), chooses=chooses, is_near=True)
+        path = SummedPath(problem, ChosenPenalty(lam, start), chooses=chooses, is_near=True)
         dtype, units = model.coef.dtype, state.units
         return ExactState(system, rows_of(stream), path, n_rows, n_rows, weight, dtype, start, units, judgement)
 

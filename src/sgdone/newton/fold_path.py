@@ -24,7 +24,7 @@ from sgdone.newton.penalty_path import (
     has_unit_norms,
     lam_at,
 )
-from sgdone.newton.search import ENOUGH, MOST_STEPS, ROUNDING, SHARES
+from sgdone.newton.search import MOST_STEPS, ROUNDING, STEP_FRACTIONS, SUFFICIENT_DECREASE
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.sums.fold_rows import Curved, FoldOutputs, FoldRows, fold_rows
 from sgdone.sums.pieces import BlockPieces
@@ -276,12 +276,12 @@ class FoldNewton:
         while True:
             self._evaluate()
             with np.errstate(invalid="ignore"):
-                bound = before - 2.0 * ENOUGH * share * self.decrements + ROUNDING * np.abs(before)
+                bound = before - 2.0 * SUFFICIENT_DECREASE * share * self.decrements + ROUNDING * np.abs(before)
                 worse = ~(self._values(lam) <= bound) & (share > 0.0)
             if not worse.any():
                 return bool(np.any(share > 0.0))
             shorter = np.where(worse, 0.5 * share, share)
-            shorter[shorter < SHARES[-1]] = 0.0
+            shorter[shorter < STEP_FRACTIONS[-1]] = 0.0
             self._move(shorter - share)
             share = shorter
 

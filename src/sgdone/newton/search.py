@@ -367,9 +367,9 @@ EXACT = 5e-9
 #: Largest number of steps of a search, and of consecutive steps that do not lower the objective.
 MOST_STEPS, _MOST_IDLE = 60, 6
 #: Fractions of a step that are tried, until the objective decreases enough.
-SHARES = tuple(0.5**k for k in range(40))
+STEP_FRACTIONS = tuple(0.5**k for k in range(40))
 #: Fraction of the decrease predicted by the gradient that a step must reach, and rounding of the objective.
-ENOUGH, ROUNDING = 1e-4, 1e-13
+SUFFICIENT_DECREASE, ROUNDING = 1e-4, 1e-13
 #: Residuals below this share of the targets are rounding errors.
 RESIDUAL_ROUNDING = 1e-11
 #: Share of the objective that matters where all rows are predicted almost without loss; and tolerance above which a
@@ -519,10 +519,10 @@ def minimise(
         if decrement <= enough and at.sums is not known:
             last = direction if tol > EXACT and directions.are_exact else 0.0
             return Minimum(at.model + last, at, 0.0 if np.isinf(enough) else decrement / unit, step)
-        for share in SHARES:
+        for share in STEP_FRACTIONS:
             model = at.model + share * direction
             tried = problem.at(model, (yield problem.second_order(model, directions.curvature)))
-            if tried.value <= at.value - 2.0 * ENOUGH * share * decrement + ROUNDING * abs(at.value):
+            if tried.value <= at.value - 2.0 * SUFFICIENT_DECREASE * share * decrement + ROUNDING * abs(at.value):
                 break
         else:
             return Minimum(at.model, at, decrement / unit, step, stalled=True)

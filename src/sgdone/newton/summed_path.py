@@ -15,12 +15,12 @@ from sgdone.interfaces.objective import Objective
 from sgdone.newton import EXACT, Minimum, Position, Problem, together
 from sgdone.newton.penalty_path import Optimum, PenaltyPath, Readings
 from sgdone.newton.search import MOST_SUMMED, ByFactors, ByProducts, Directions, Factors, Point, Search
-from sgdone.sums.row_sum import ArraySum, OfSomeRows, RowSum
+from sgdone.sums.row_sum import ArraySum, RowSum, SubsetSum
 from sgdone.sums.second_order import LossesAt, SecondOrder, SecondOrderAt
 from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
-Choice = Generator[RowSum, Any, "Chosen"]
+Choice = Generator[RowSum, Any, "ChosenPenalty"]
 
 #: Penalties that are compared, in rows: features have the variance 1.
 LAMS = 10.0 ** (np.arange(-6, 9) / 2.0)
@@ -52,7 +52,7 @@ _LEAST, _MOST = -3, 5
 
 @final
 @dataclass
-class Chosen:
+class ChosenPenalty:
     """A penalty, and a model near its optimum; while the penalty is chosen, the best so far.
 
     Parameters
@@ -88,7 +88,7 @@ class SummedPath(PenaltyPath):
     ----------
     problem : Problem
         The objective; its penalties are not used.
-    chosen : Chosen
+    chosen : ChosenPenalty
         The penalty or a first guess, and a model to start from.
     unit : float
         Variance of the targets about that model; 1 in classification.
@@ -113,7 +113,7 @@ class SummedPath(PenaltyPath):
     def __init__(
         self,
         problem: Problem,
-        chosen: Chosen,
+        chosen: ChosenPenalty,
         unit: float = 1.0,
         key: int = 0,
         *,
@@ -220,14 +220,14 @@ def separates(problem: Problem, found: Minimum, lam: float) -> Generator[RowSum,
     return bool(misses == 0)
 
 
-def choose(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:
+def choose(problem: Problem, chosen: ChosenPenalty, unit: float, key: int) -> Choice:
     """Choose the penalty of Σvℓ + ½λ‖w‖².
 
     Parameters
     ----------
     problem : Problem
         The objective; its penalties are not used.
-    chosen : Chosen
+    chosen : ChosenPenalty
         A first guess, and a model to start from. It is updated with the choice so far, and returned.
     unit : float
         Variance of the targets about that model; 1 in classification.
@@ -241,7 +241,7 @@ def choose(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:
     return _by_validation(problem, chosen, unit, key)
 
 
-def _by_degrees_of_freedom(problem: Problem, chosen: Chosen) -> Choice:
+def _by_degrees_of_freedom(problem: Problem, chosen: ChosenPenalty) -> Choice:
     """The penalty that `best_lam` finds at its own optimum."""
     for _ in range(_MOST_CHOICES):
         before = chosen.lam
@@ -252,7 +252,7 @@ def _by_degrees_of_freedom(problem: Problem, chosen: Chosen) -> Choice:
     return chosen
 
 
-def _by_validation(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:
+def _by_validation(problem: Problem, chosen: ChosenPenalty, unit: float, key: int) -> Choice:
     """The penalty whose optimum on the other rows has the least validation loss.
 
     Powers of ten first, then half powers next to the best, and the lowest point of a parabola through these. Penalties
@@ -283,7 +283,7 @@ def _by_validation(problem: Problem, chosen: Chosen, unit: float, key: int) -> C
 class _Tried:
     """Validation losses of penalties, and the optima of the other rows, by twice the power of ten."""
 
-    def __init__(self, problem: Problem, chosen: Chosen, unit: float, key: int) -> None:
+    def __init__(self, problem: Problem, chosen: ChosenPenalty, unit: float, key: int) -> None:
         self._problem, self._chosen, self._start, self._unit, self._key = problem, chosen, chosen.start, unit, key
         few = problem.system.n_coefficients <= MOST_SUMMED
         self._tol = _FINE if few else max(_ROUGH, _ROUGH_VALIDATION * float(np.sqrt(problem.n_rows)))
@@ -309,7 +309,7 @@ class _Tried:
         if models[0] is None:
             return False
         request = LossesAt(self._problem.system, np.array(models))
-        found: ArraySum | None = yield OfSomeRows(request, "validation", self._key)
+        found: ArraySum | None = yield SubsetSum(request, "validation", self._key)
         if found is None:
             return False
         self.losses |= dict(zip(halves, found.values[:-1].tolist(), strict=True))
@@ -329,7 +329,7 @@ class _Tried:
             except StopIteration as done:
                 found: Minimum = done.value
                 return found.model
-            value = yield OfSomeRows(request, "training", self._key)
+            value = yield SubsetSum(request, "training", self._key)
             if value is None:
                 return None
 

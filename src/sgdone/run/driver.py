@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from sgdone.interfaces.method import Method, Report, Trained, check_needs
+from sgdone.interfaces.method import EndedPhase, Method, Report, check_needs
 from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import Pause, Progress, Status, Stop, StopRule, Turn, Watch
 from sgdone.machine import interruption
@@ -275,7 +275,7 @@ class TrainingLoop:
         #: Whether a callback has requested the end.
         self._was_asked_to_stop = False
 
-    def may_continue(self, best: Trained | None) -> bool:
+    def may_continue(self, best: EndedPhase | None) -> bool:
         """Whether another phase may follow: not once a person or a budget that the user gave has ended the run."""
         if best is None or self._was_asked_to_stop:
             return best is None
@@ -288,7 +288,7 @@ class TrainingLoop:
         step: StepSize | None,
         resume: Result | None,
         snapshot: Snapshot | None,
-    ) -> Trained:
+    ) -> EndedPhase:
         """Train the main method, or continue it."""
         main = self._main
         if self._optional_passes:
@@ -318,7 +318,7 @@ class TrainingLoop:
             state, model = beginning, main.solution(beginning)
             ended = Stop("", Status.DIVERGED, "weights exceeded the largest float; the weights of the start are kept")
         self._main_state = state
-        return Trained(main, state, model, ended)
+        return EndedPhase(main, state, model, ended)
 
     def _begin_again(self) -> None:
         """Read the rows from the beginning, in another order, after an optional phase; clock and budgets go on."""
@@ -328,7 +328,7 @@ class TrainingLoop:
         self.stream.skip_unused()
         self._rule = ActiveRule(self._stop, self.stream, passes_before=self._passes_before)
 
-    def train_optional(self, phase: Method, before: Trained | None) -> Trained | None:
+    def train_optional(self, phase: Method, before: EndedPhase | None) -> EndedPhase | None:
         """Train a phase; returns ``before`` if the phase did not reach its end, or found nothing better."""
         if before is not None:
             self._write_between_phases(before)
@@ -361,9 +361,9 @@ class TrainingLoop:
         if before is not None and not phase.is_better(state, ended, before):
             return self._unused(phase, made, ended, before)
         self._further_updates += self._updates_before
-        return Trained(phase, state, phase.solution(state), ended)
+        return EndedPhase(phase, state, phase.solution(state), ended)
 
-    def _unused(self, phase: Method, passes: float, ended: Stop, before: Trained | None) -> Trained | None:
+    def _unused(self, phase: Method, passes: float, ended: Stop, before: EndedPhase | None) -> EndedPhase | None:
         """Discard a phase: return ``before``, and mention the phase in the verdict."""
         if ended.status in (Status.INTERRUPTED, Status.STOPPED):
             return None if before is None else replace(before, ended=ended)
@@ -399,7 +399,7 @@ class TrainingLoop:
         self._write(self._snapshot(method, state, rule))
         return self._interrupted() if interruption.received() else None
 
-    def _write_between_phases(self, before: Trained) -> None:
+    def _write_between_phases(self, before: EndedPhase) -> None:
         """Write a checkpoint from which the next phase can begin."""
         if self._checkpoints is not None:
             own = self._snapshot(before.method, before.state, self._rule)
@@ -522,7 +522,7 @@ class TrainingLoop:
             method.begin_pass(state)
         return None
 
-    def result(self, best: Trained, *, automatic_step: bool) -> Result:
+    def result(self, best: EndedPhase, *, automatic_step: bool) -> Result:
         """Result of the run."""
         method, state, stream, main = best.method, best.state, self.stream, self._main
         ended = method.review(state, best.ended, self.source.feature_names)

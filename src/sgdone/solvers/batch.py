@@ -25,7 +25,7 @@ _MOST_STEPS = 1 << 14
 
 @final
 @dataclass(frozen=True)
-class Descended:
+class DescentOutcome:
     """Steps made, the outcome, the row that could not be used if one could not, and the means of each step."""
 
     made: int
@@ -86,13 +86,13 @@ class BatchSolver(SingleModel):
         )
 
     @abstractmethod
-    def descend(self, state: State, block: Block, sizes: NDArray[np.float64]) -> Descended:
+    def descend(self, state: State, block: Block, sizes: NDArray[np.float64]) -> DescentOutcome:
         """Make a step of each size."""
 
 
 @final
 @dataclass(frozen=True)
-class Seen:
+class StepMeasurements:
     """Measurements of the rows of positive weight that a step uses, one number per row each."""
 
     labels: NDArray[np.float64]
@@ -111,10 +111,10 @@ class WeighingSolver(BatchSolver):
     passes_per_update: ClassVar[int] = 2
 
     @abstractmethod
-    def coefficients(self, state: State, seen: Seen) -> NDArray[np.float64]:
+    def coefficients(self, state: State, seen: StepMeasurements) -> NDArray[np.float64]:
         """The c of each row: of plain gradient descent it is v·ℓ′/n."""
 
-    def descend(self, state: State, block: Block, sizes: NDArray[np.float64]) -> Descended:
+    def descend(self, state: State, block: Block, sizes: NDArray[np.float64]) -> DescentOutcome:
         """Make a step of each size."""
         rows = block.all_used()
         labels, weights, loss = block.labels[rows], block.weights_of(rows), state.objective.loss
@@ -122,17 +122,17 @@ class WeighingSolver(BatchSolver):
         for t, size in enumerate(sizes):
             predictions, outcome, row = predictions_of(state, block, rows)
             if outcome != CONTINUE:
-                return Descended(t, outcome, row, *means)
+                return DescentOutcome(t, outcome, row, *means)
             losses, slopes = loss.value(predictions, labels), loss.slope(predictions, labels)
             wrong = np.flatnonzero(~np.isfinite(losses + slopes))
             if wrong.size:
-                return Descended(t, NOT_FINITE, int(rows[wrong[0]]), *means)
-            seen = Seen(labels, weights, predictions, losses, slopes)
+                return DescentOutcome(t, NOT_FINITE, int(rows[wrong[0]]), *means)
+            seen = StepMeasurements(labels, weights, predictions, losses, slopes)
             coefficients = self.coefficients(state, seen)
             _move(state, block, rows, coefficients, float(size))
             _count(state, seen)
             means[:, t] = np.mean(predictions), np.mean(slopes)
-        return Descended(sizes.size, CONTINUE, 0, *means)
+        return DescentOutcome(sizes.size, CONTINUE, 0, *means)
 
 
 def _move(state: State, block: Block, rows: NDArray[np.uint64], coefficients: NDArray[np.float64], size: float) -> None:
@@ -145,7 +145,7 @@ def _move(state: State, block: Block, rows: NDArray[np.uint64], coefficients: ND
     state.set_running(new, intercept)
 
 
-def _count(state: State, seen: Seen) -> None:
+def _count(state: State, seen: StepMeasurements) -> None:
     """Count an update, which is a pass of its own, and add to the sums of the stretch."""
     loss, weight = float(seen.weights @ seen.losses), float(np.sum(seen.weights))
     sums = {

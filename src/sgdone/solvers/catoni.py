@@ -11,13 +11,13 @@ from sgdone.interfaces.objective import Objective
 from sgdone.kernels.batch import make_location
 from sgdone.losses.loss import real_or_nan
 from sgdone.rows.rows import Rows
-from sgdone.solvers.batch import Seen, WeighingSolver
+from sgdone.solvers.batch import StepMeasurements, WeighingSolver
 from sgdone.solvers.state import State
 from sgdone.steps.step_size import StepSize
 
 
 @dataclass
-class Located:
+class CatoniLocation:
     """The location of the losses at the last step."""
 
     location: float = nan
@@ -63,10 +63,10 @@ class Catoni(WeighingSolver):
     def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """One vector of weights, and no location yet."""
         state = super().begin(objective, rows, step, coef, intercept)
-        state.extra = Located()
+        state.extra = CatoniLocation()
         return state
 
-    def coefficients(self, state: State, seen: Seen) -> NDArray[np.float64]:
+    def coefficients(self, state: State, seen: StepMeasurements) -> NDArray[np.float64]:
         """vψ′ℓ′/Σ vψ′."""
         guess = float(np.average(seen.losses, weights=seen.weights))
         found = make_location()(seen.losses, seen.weights, float(self.scale), guess)
@@ -77,7 +77,7 @@ class Catoni(WeighingSolver):
 
     def check_memory(self, state: State) -> None:
         """A location is a number."""
-        if not isinstance(state.extra, Located):
+        if not isinstance(state.extra, CatoniLocation):
             raise ValueError(f"the state of {self!r} is not a location")
 
     def evidence(self, state: State) -> dict[str, Any]:

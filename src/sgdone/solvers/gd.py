@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.kernels.descent import make_descent
 from sgdone.rows.rows import Block
-from sgdone.solvers.batch import BatchSolver, Descended
+from sgdone.solvers.batch import BatchSolver, DescentOutcome
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import LARGEST, room_for_sums
 
@@ -34,7 +34,7 @@ class GD(BatchSolver):
 
     name: ClassVar[str] = "gd"
 
-    def descend(self, state: State, block: Block, sizes: NDArray[np.float64]) -> Descended:
+    def descend(self, state: State, block: Block, sizes: NDArray[np.float64]) -> DescentOutcome:
         """Make a step of each size, all of them in the compiled loop."""
         objective = state.objective
         loss, n_features = objective.loss, state.n_features
@@ -57,4 +57,4 @@ class GD(BatchSolver):
             predictions,
             slopes,
         )
-        return Descended(made, outcome, int(row), predictions, slopes)
+        return DescentOutcome(made, outcome, int(row), predictions, slopes)

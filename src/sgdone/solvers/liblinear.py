@@ -38,7 +38,7 @@ _FAINT = 1e-3
 
 
 @dataclass
-class Solved:
+class LiblinearResult:
     """Iterations, rounds of iterations, and whether the last round reached the tolerance."""
 
     iterations: int = 0
@@ -55,7 +55,7 @@ class Caller:
         self._options = {"fit_intercept": False, "dual": by_dual, "tol": tol, "max_iter": max_iter}
         self._options["random_state"] = seed
         self._most = max_iter
-        self.done = Solved()
+        self.done = LiblinearResult()
 
     def without_intercept(self, X: Any, labels: Any, weights: Any, lam: float) -> NDArray[np.float64]:
         """LIBLINEAR itself, with C = 1/lam; of the squared hinge, which has no ½ there, 1/(2·lam)."""
@@ -237,7 +237,7 @@ class Liblinear(SingleModel):
         if rows.access is CSR_SHIFTED:
             raise ValueError("center=True would make sparse rows dense for liblinear: use center=False")
         state = State.at(objective, rows, step, "plain", 1, coef, intercept)
-        state.extra = Solved()
+        state.extra = LiblinearResult()
         return state
 
     def use_rows(
@@ -282,7 +282,7 @@ class Liblinear(SingleModel):
     def _by_dual(self, loss: Loss) -> bool:
         return isinstance(loss, Hinge) if self.dual == "auto" else bool(self.dual)
 
-    def _ended(self, loss: Loss, done: Solved) -> Stop:
+    def _ended(self, loss: Loss, done: LiblinearResult) -> Stop:
         how = "dual coordinate descent" if self._by_dual(loss) else "Newton's method"
         rounds = f" in {done.rounds} rounds, for the intercept's sake," if done.rounds > 1 else ""
         plural = "" if done.iterations == 1 else "s"
@@ -300,7 +300,7 @@ class Liblinear(SingleModel):
 
     def check_memory(self, state: State) -> None:
         """Nothing to check: no compiled loop reads what the method keeps."""
-        if not isinstance(state.extra, Solved):
+        if not isinstance(state.extra, LiblinearResult):
             raise ValueError(f"the state of {self!r} is a {type(state.extra).__name__}")
 
 

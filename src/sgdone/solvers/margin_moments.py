@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.stop_rule import Needs
 from sgdone.losses.loss import real_or_nan
-from sgdone.solvers.batch import Seen, WeighingSolver
+from sgdone.solvers.batch import StepMeasurements, WeighingSolver
 from sgdone.solvers.state import State
 from sgdone.steps.descent import Descent
 from sgdone.steps.step_size import StepSize
@@ -56,7 +56,7 @@ class MarginMoments(WeighingSolver):
         """The step size of gradient descent, with the curvature 2a of the variance in it."""
         return Descent(curvature=2.0 * float(self.variance))
 
-    def coefficients(self, state: State, seen: Seen) -> NDArray[np.float64]:
+    def coefficients(self, state: State, seen: StepMeasurements) -> NDArray[np.float64]:
         """v(ℓ′ + y(2a(m − m̄) − b))/n."""
         margins = seen.labels * seen.predictions
         away = margins - np.average(margins, weights=seen.weights)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.solvers.batch import Seen, WeighingSolver
+from sgdone.solvers.batch import StepMeasurements, WeighingSolver
 from sgdone.solvers.state import State
 
 
@@ -52,7 +52,7 @@ class MedianOfMeans(WeighingSolver):
             if isinstance(number, bool) or not isinstance(number, Integral) or int(number) < least:
                 raise ValueError(f"{name}={number!r}: give {what}")
 
-    def coefficients(self, state: State, seen: Seen) -> NDArray[np.float64]:
+    def coefficients(self, state: State, seen: StepMeasurements) -> NDArray[np.float64]:
         """vℓ′ over the size of a block, of the rows in the median block."""
         n, blocks = seen.losses.size, int(self.blocks)
         if blocks > n:

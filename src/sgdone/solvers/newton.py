@@ -10,11 +10,11 @@ from sgdone.interfaces.objective import Judgement, Objective
 from sgdone.interfaces.stop_rule import Needs
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
-from sgdone.newton import Followed, Position, Problem, minimise
+from sgdone.newton import Position, Problem, SearchRunner, minimise
 from sgdone.newton.search import MOST_FACTORISED, ByFactors, ByProducts
 from sgdone.rows.rows import Block, Rows, Scaling, check_rows
 from sgdone.rows.source import Stream
-from sgdone.solvers.batch import BatchSolver, Descended
+from sgdone.solvers.batch import BatchSolver, DescentOutcome
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
 from sgdone.steps.step_size import StepSize
@@ -40,7 +40,7 @@ class NewtonSearch:
     decrement: float = 0.0
     rows: int = 0
     position: Position = field(default_factory=Position, init=False, repr=False, compare=False)
-    followed: Followed | None = field(default=None, init=False, repr=False, compare=False)
+    followed: SearchRunner | None = field(default=None, init=False, repr=False, compare=False)
 
     def __deepcopy__(self, memo: Any) -> "NewtonSearch":
         return NewtonSearch(self.scale.copy(), self.shift.copy(), self.value, self.decrement, self.rows)
@@ -84,7 +84,7 @@ class Newton(BatchSolver):
         state.extra = NewtonSearch()
         return state
 
-    def descend(self, state: State, block: Block, sizes: Array) -> Descended:
+    def descend(self, state: State, block: Block, sizes: Array) -> DescentOutcome:
         """Evaluate the objective as many times; each point that is low enough is the next to start from."""
         search: NewtonSearch = state.extra
         predictions, slopes = np.zeros(sizes.size), np.zeros(sizes.size)
@@ -93,8 +93,8 @@ class Newton(BatchSolver):
                 if not self._update(state, search, block):
                     rows = block.all_used()
                     check_rows(block, rows)  # names the row, if one of them cannot be used
-                    return Descended(made, NOT_FINITE, int(rows[0]), predictions, slopes)
-        return Descended(sizes.size, CONTINUE, 0, predictions, slopes)
+                    return DescentOutcome(made, NOT_FINITE, int(rows[0]), predictions, slopes)
+        return DescentOutcome(sizes.size, CONTINUE, 0, predictions, slopes)
 
     def between(self, state: State, stream: Stream) -> Judgement | None:
         """The objective, and what is left to gain."""
@@ -139,7 +139,7 @@ class Newton(BatchSolver):
         return bool(np.isfinite(sums.loss)) or at.model is not None
 
 
-def _begun(system: System, state: State, search: NewtonSearch, block: Block) -> Followed:
+def _begun(system: System, state: State, search: NewtonSearch, block: Block) -> SearchRunner:
     """A search from the state's iterate. The penalty acts on coefficients in the user's units."""
     coef, intercept = state.running()
     start = system.from_user(coef[None, :], np.array([intercept]))
@@ -147,7 +147,7 @@ def _begun(system: System, state: State, search: NewtonSearch, block: Block) -> 
     problem, search.position = Problem(system, penalties, block.n_used), Position()
     directions = ByFactors(system) if start.size <= MOST_FACTORISED else ByProducts(system)
     # A stopping rule ends it.
-    return Followed(MemoryRows(block), minimise(problem, start, 0.0, directions, position=search.position))
+    return SearchRunner(MemoryRows(block), minimise(problem, start, 0.0, directions, position=search.position))
 
 
 def _count(state: State, sums: SecondOrder, block: Block) -> None:

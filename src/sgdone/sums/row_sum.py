@@ -217,7 +217,7 @@ class SeveralSums(RowSum):
 
 
 @dataclass(frozen=True)
-class AroundSum(RowSum):
+class WrappedSum(RowSum):
     """A sum over rows that are prepared for it.
 
     Parameters
@@ -241,7 +241,7 @@ class AroundSum(RowSum):
 @final
 @message
 @dataclass(frozen=True)
-class OfSomeRows(AroundSum):
+class SubsetSum(WrappedSum):
     """A sum over the validation rows or the others: see `MemoryRows.some`."""
 
     row_set: RowSet
@@ -341,16 +341,16 @@ class TreeSum:
         return total
 
 
-def answered(rows: RowSource, search: Generator[RowSum, Any, Any]) -> Any:
+def run_search(rows: RowSource, search: Generator[RowSum, Any, Any]) -> Any:
     """Run a search to its end, with sums computed by ``rows``, and return its result."""
-    followed = Followed(rows, search)
+    followed = SearchRunner(rows, search)
     while not followed.done:
         followed.read()
     return followed.found
 
 
 @final
-class Followed:
+class SearchRunner:
     """Run a search one reading of the rows at a time.
 
     Parameters

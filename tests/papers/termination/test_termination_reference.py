@@ -62,7 +62,7 @@ def test_margin_test_that_never_fires_returns_the_last_theta():
 
 
 def test_fresh_test_trains_on_the_first_of_each_pair_only():
-    # Trained on rows 0 and 2: θ = ½, then ½ + ½ = 1. Row 1 has margin ½, row 3 margin 1; row 1 would have moved θ.
+    # EndedPhase on rows 0 and 2: θ = ½, then ½ + ½ = 1. Row 1 has margin ½, row 3 margin 1; row 1 would have moved θ.
     k, w, _ = margin_test_fresh(column(1, 1, 1, 1, 1), np.ones(5), np.ones(5), constant(0.5), HINGE)
     assert (k, *w) == (2, 1.0)
 
