@@ -1,4 +1,4 @@
-"""The default fit: step sizes and penalties tried side by side on scaled features, compared on validation rows."""
+"""The stochastic phase of the default fit: step sizes and penalties tried side by side, compared on validation rows."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -316,7 +316,7 @@ class Bank(Method):
         return model._replace(intercept=model.intercept + shift)
 
     def work(self, state: BankState) -> float:
-        """Rows times outputs of the models trained on them."""
+        """Counted work of training, in the units of `sgdone.newton.exact_path`."""
         return state.run.work
 
     def expects_gain(self, state: BankState, tol: float) -> bool:

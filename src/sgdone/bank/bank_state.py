@@ -1,4 +1,4 @@
-"""The state of the default fit: units, candidates, their models, and measurements."""
+"""State of the bank: units, candidates, their models, and measurements."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

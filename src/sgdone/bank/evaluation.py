@@ -1,4 +1,4 @@
-"""Candidates of the default fit and their comparison: progressive losses, validation rows, the gain of more training.
+"""Candidates of the bank and their comparison: progressive losses, validation rows, the gain of more training.
 
 The loss of an average falls towards its limit as 1/t with the number t of rows trained on. Between two evaluations, at
 s and t rows, it has fallen by c(1/s − 1/t); m more rows gain c(1/t − 1/(t + m)), and all rows to come c/t. The gain is

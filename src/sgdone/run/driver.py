@@ -137,6 +137,7 @@ def run(
     )
     best, trained = None, list[Method]()
     for phase in phases:
+        # The exact phase is listed twice: before the bank, or after it.
         if phase in trained or not loop.may_continue(best):
             continue
         if phase is main and best is None:
