@@ -47,7 +47,10 @@ def found_by(path):
 def logistic(X, y, strength, weights=None, **options):
     """The optimum of Σvℓ + ½λ‖w‖² that scikit-learn finds."""
     model = LogisticRegression(C=1.0 / strength, solver="newton-cholesky", tol=1e-12, max_iter=1000, **options)
-    return model.fit(X, y, sample_weight=weights)
+    model.fit(X, y, sample_weight=weights)
+    if len(model.coef_) > 1:  # the coefficients of an optimum sum to 0; without an intercept scikit-learn's do roughly
+        model.coef_ -= model.coef_.mean(axis=0)
+    return model
 
 
 def log_losses(model, X, y):
