@@ -21,7 +21,7 @@ from scipy import sparse
 from sgdone import losses, solvers, steps, stopping
 from running import run
 from sgdone.rows import ArraySource, Scaling
-from sgdone.rows.source import InUnits
+from sgdone.rows.rows import InUnits
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((150, 4)) * (rng.random((150, 4)) < 0.7)
