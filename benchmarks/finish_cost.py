@@ -16,8 +16,8 @@ from sgdone.bank import Bank
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.csr_columns import make_curved
 from sgdone.losses import Logistic
-from sgdone.newton.exact_path import bank_work, exact_work, fold_work
-from sgdone.newton.exact_phase import ExactInMemory, default_phases
+from sgdone.newton.counted_work import bank_work, exact_work, fold_work
+from sgdone.newton.exact_phase import ExactInMemory
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Rows
 from sgdone.run.driver import run
@@ -91,7 +91,7 @@ def compare(source: ArraySource, objective: Objective) -> tuple[float, float]:
         return run(source, objective, Bank(), Gain(), rng=np.random.default_rng(0))
 
     def finish() -> object:
-        return run(source, objective, default_phases(Bank(), ExactInMemory()), Gain(), rng=np.random.default_rng(0))
+        return run(source, objective, (ExactInMemory(), Bank(), ExactInMemory()), Gain(), rng=np.random.default_rng(0))
 
     with mock.patch.object(ExactInMemory, "replaces_bank", return_value=True):
         return seconds(bank), seconds(finish)

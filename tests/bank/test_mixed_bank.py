@@ -13,8 +13,8 @@ from sgdone.bank import Bank
 from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
 from sgdone.losses import Logistic, Squared
 from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
-from sgdone.newton import exact_path, exact_phase
-from sgdone.newton.exact_phase import ExactInMemory, default_phases
+from sgdone.newton import counted_work, exact_path, exact_phase
+from sgdone.newton.exact_phase import ExactInMemory
 from sgdone.rows import ArraySource
 from sgdone.rows.faults import drift_advice
 from sgdone.run import run
@@ -118,7 +118,7 @@ def source_of(X, labels, **options):
 
 def fit(X, labels, exact=None, objective=None, **options):
     objective = objective_of(Logistic(), 2) if objective is None else objective
-    rng, phases = np.random.default_rng(0), Bank() if exact is None else default_phases(Bank(), exact)
+    rng, phases = np.random.default_rng(0), Bank() if exact is None else (exact, Bank(), exact)
     return run(source_of(X, labels), objective, phases, Gain(), rng=rng, **options)
 
 
@@ -206,7 +206,7 @@ def test_the_finish_in_the_span_of_the_rows_is_the_minimum(loss):
 def test_the_finish_by_folds_is_the_minimum(monkeypatch):
     """Where the curvature is too large to be factorised."""
     X, labels = table(12, 300)
-    for module in (exact_path, exact_phase):
+    for module in (counted_work, exact_path, exact_phase):
         monkeypatch.setattr(module, "factorises", lambda *arguments: False)
     monkeypatch.setattr(ExactInMemory, "replaces_bank", lambda *arguments: True)
     result = fit(with_dense_columns(X, 3), labels, ExactInMemory())

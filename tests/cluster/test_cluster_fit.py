@@ -203,7 +203,7 @@ def test_nothing_to_fit():
         fit_partitions(LocalEngine(split(1e-200 * X, y, 1)))
     with pytest.raises(ValueError, match="one class only"):
         fit_partitions(LocalEngine(split(X[y == "yes"], y[y == "yes"], 2)))
-    with pytest.raises(ValueError, match=r"0\.5, which is no class"):
+    with pytest.raises(ValueError, match=r"0\.5, which is not a class"):
         fit_partitions(LocalEngine(split(X, np.where(y == "yes", 0.5, 1.0), 2)))
     with pytest.raises(ValueError, match="the targets are of size"):
         fit_partitions(LocalEngine(split(X, X[:, 0] * 1e-200, 3)), task="regression")

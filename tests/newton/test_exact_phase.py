@@ -9,10 +9,11 @@ from scipy import sparse
 from exact_problems import classes, numbers
 from running import objective_of
 from sgdone.bank import Bank
+from sgdone.interfaces.method import mismatch
 from sgdone.interfaces.objective import Model
 from sgdone.losses import EpsilonInsensitive, Exponential, Hinge, Huber, Logistic, Quantile, Squared, SquaredHinge
-from sgdone.newton.exact_path import exact_work, factorises
-from sgdone.newton.exact_phase import ExactInMemory, default_phases
+from sgdone.newton.counted_work import exact_work, factorises
+from sgdone.newton.exact_phase import ExactInMemory
 from sgdone.rows import ArraySource
 from sgdone.rows.source import Stream
 from sgdone.run import run
@@ -26,20 +27,26 @@ def stream_of(X, y, weights=None, **options):
     return Stream(ArraySource(X, y, weights, **options), np.random.default_rng(0))
 
 
+def suits(objective, stream, stop):
+    phase = ExactInMemory()
+    unmet = mismatch(phase, objective, phase.rule(stop), stream.source)
+    return not unmet and phase.is_worthwhile(objective, stream, stop, None)
+
+
 @pytest.mark.parametrize("loss", [*SMOOTH, *NOT_SMOOTH], ids=lambda loss: loss.name)
 def test_it_suits_smooth_losses(loss):
     X, y = numbers() if loss.task == "regression" else classes(2)
     objective = objective_of(loss, None if loss.task == "regression" else 2)
-    assert ExactInMemory().is_worthwhile(objective, stream_of(X, y), Gain(), None) == (loss in SMOOTH)
+    assert suits(objective, stream_of(X, y), Gain()) == (loss in SMOOTH)
 
 
 def test_it_suits_default_fits_on_rows_in_memory_with_an_l2_penalty():
     X, y = classes(2)
-    objective, phase = objective_of(Logistic()), ExactInMemory()
-    assert phase.is_worthwhile(objective, stream_of(X, y), Gain() | MaxSeconds(60), None)
-    assert not phase.is_worthwhile(objective, stream_of(X, y), MaxPasses(300), None)
-    assert not phase.is_worthwhile(objective, stream_of(X, y, part_of_stream=True), Gain(), None)
-    assert not phase.is_worthwhile(replace(objective, l1_ratio=0.5), stream_of(X, y), Gain(), None)
+    objective = objective_of(Logistic())
+    assert suits(objective, stream_of(X, y), Gain() | MaxSeconds(60))
+    assert not suits(objective, stream_of(X, y), MaxPasses(300))
+    assert not suits(objective, stream_of(X, y, part_of_stream=True), Gain())
+    assert not suits(replace(objective, l1_ratio=0.5), stream_of(X, y), Gain())
 
 
 def test_it_replaces_bank_on_small_data_only():
@@ -110,7 +117,7 @@ def test_the_cost_grows_with_rows_columns_and_classes():
 
 
 def finished(X, y, objective, weights=None, **options):
-    return run(ArraySource(X, y, weights, **options), objective, default_phases(Bank(), ExactInMemory()), Gain())
+    return run(ArraySource(X, y, weights, **options), objective, (ExactInMemory(), Bank(), ExactInMemory()), Gain())
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, None])

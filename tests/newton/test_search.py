@@ -8,7 +8,7 @@ import pytest
 
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Huber, Logistic, Squared
-from sgdone.newton import EXACT, Position, Problem, minimise, run_search, together
+from sgdone.newton import EXACT, Problem, SearchProgress, minimise, run_search, together
 from sgdone.newton.search import ByFactors, ByProducts
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Scaling
@@ -99,13 +99,13 @@ def test_products_at_the_same_model_are_those_of_their_loss():
 
 
 def test_a_search_that_may_make_few_steps_has_stalled():
-    rows, position = some_rows(), Position()
+    rows, progress = some_rows(), SearchProgress()
     problem = Problem(SYSTEM, SYSTEM.penalties(1.0), rows.n_rows)
-    search = minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM), most_steps=1, position=position)
+    search = minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM), most_steps=1, progress=progress)
     found = run_search(rows, search)
     assert (found.stalled, found.steps) == (True, 1)
     assert found.at.value < problem.at(np.zeros(SYSTEM.shape), rows.sum(SecondOrderAt(SYSTEM, 0.0 * found.model))).value
-    assert position.decrement > EXACT
+    assert progress.decrement > EXACT
 
 
 def test_sums_of_the_start_that_are_known_save_a_reading_and_one_step_is_made():

@@ -137,10 +137,9 @@ def test_a_first_model_is_found_whatever_the_budget():
 
 
 def test_readings_before_a_run_are_part_of_it():
-    from sgdone.run import Clock
 
     before = ran(Steps(1.0, 2))
-    result = ran(Steps(1.0), stop=MaxPasses(4), clock=Clock(trace=tuple(before.trace)))
+    result = ran(Steps(1.0), stop=MaxPasses(4), earlier=before.trace)
     assert (result.verdict.passes, len(result.trace)) == (4.0, 4)
     assert result.trace["passes"].tolist() == [1.0, 2.0, 3.0, 4.0]
 

@@ -13,12 +13,12 @@ from sgdone.bank.bank_state import BankState, RunState, Stage, check_state, rais
 from sgdone.bank.evaluation import (
     BLIND_PASSES,
     CANDIDATES,
+    DEFAULT_CANDIDATES,
     ENOUGH_ROWS,
-    FIRST,
+    FIRST_COMPARISON,
     GAIN_WORTH_ADVICE,
     LAST_BRANCH,
     LATE_IN_PASS,
-    PLAIN,
     Z_DOUBT,
     Candidate,
     Evaluation,
@@ -37,13 +37,12 @@ from sgdone.bank.returned_model import (
     intercept_shift,
     loss_of,
 )
-from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.method import FoundModel, Method, Report
 from sgdone.interfaces.objective import Judgement, Model, Objective
 from sgdone.interfaces.stop_rule import Needs, Pause, Status, Stop, Watch
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.mixed_matrix import with_dense_columns
-from sgdone.newton.exact_path import training_work
-from sgdone.newton.exact_phase import ExactModel
+from sgdone.newton.counted_work import training_work
 from sgdone.rows.faults import drift_advice
 from sgdone.rows.rows import LEVEL, Block, Rows, check_rows
 from sgdone.rows.source import Stream
@@ -101,18 +100,18 @@ class Bank(Method):
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> BankState:
         """Measure the first rows, and set validation rows aside if there are few."""
         block, run = stream.block, _run_state(stream)
-        run.seen, run.window_seen = block.position_after(0, run.window), True
-        window = block.used(0, run.seen)
+        run.measured_to, run.window_measured = block.position_after(0, run.window), True
+        window = block.used(0, run.measured_to)
         _check_labels(block, window)
         # Weights given for columns that first appear late must not be lost: then all rows are measured first.
-        run.all_seen = start is not None and stream.source.in_memory and not run.stage.is_stream
+        run.all_measured = start is not None and stream.source.in_memory and not run.stage.is_stream
         begin = partial(
             BankState.over,
             block,
             window,
             objective,
-            candidates=PLAIN if 0 < run.n_rows < FEWEST and not run.stage.is_stream else CANDIDATES,
-            seen=block.all_used() if run.all_seen else window,
+            candidates=DEFAULT_CANDIDATES if 0 < run.n_rows < FEWEST and not run.stage.is_stream else CANDIDATES,
+            seen=block.all_used() if run.all_measured else window,
             ordered=run.stage.is_ordered,
         )
         state = begin(start)
@@ -133,9 +132,8 @@ class Bank(Method):
             state.order.observe(block.labels[window], objective.n_outputs)
         return state
 
-    def resume(self, state: BankState | ExactModel, stream: Stream) -> BankState:
+    def resume(self, state: BankState, stream: Stream) -> BankState:
         """Continue with a state that another run left, for rows with the same features."""
-        state = self.full_state(state)
         if stream.block.rows.n_features != state.units.n_features:
             raise ValueError(
                 f"the run to resume had {state.units.n_features} features, "
@@ -202,11 +200,11 @@ class Bank(Method):
                 state.models.record_losses_of(state.model)
         run.stage.next = "train"
         if run.stage.is_first:
-            if not run.window_seen and (first == 0 or first >= run.seen):
-                run.seen = block.position_after(first, run.window)
-                self._see(state, block, block.used(first, run.seen))
-            run.window_seen = False
-            last = min(last, run.seen)
+            if not run.window_measured and (first == 0 or first >= run.measured_to):
+                run.measured_to = block.position_after(first, run.window)
+                self._see(state, block, block.used(first, run.measured_to))
+            run.window_measured = False
+            last = min(last, run.measured_to)
         if last <= first or not updates:
             return Report(first, pass_loss=run.mean_pass_loss)
         last = _behind(state, block, first, last, updates)
@@ -216,7 +214,9 @@ class Bank(Method):
         outputs = state.models.n_models * state.objective.n_outputs
         run.work += training_work(found.position - first, block.rows.typical_length, outputs)
         if state.models.holds_out:
-            run.passed += int(np.count_nonzero(folds[block.order.rows[first : found.position]] != NO_FOLD))
+            run.validation_rows_skipped += int(
+                np.count_nonzero(folds[block.order.rows[first : found.position]] != NO_FOLD)
+            )
         weights = block.weights_of(block.used(first, found.position))
         if not weights.size:
             return Report(found.position, pass_loss=run.mean_pass_loss)
@@ -241,19 +241,27 @@ class Bank(Method):
     @_without_overflow_warnings()
     def between(self, state: BankState, stream: Stream) -> Judgement | None:
         """Compare the candidates if it is due; the judgement, if they were evaluated on validation rows."""
-        run = state.run
-        if not run.stage.is_first:
-            state.models.record_losses_of(state.model)
-            due = stream.pass_ended and is_due_after(stream.begun, small=run.small)
-            return self._evaluate(state, stream) if due else None
-        late = not run.stage.is_stream and 0 < LATE_IN_PASS * run.n_rows < state.steps
-        due = not late and is_due_in_stream(state.steps)
-        if run.stage.is_stream:
-            early = stream.pass_ended and state.progressive.rows >= ENOUGH_ROWS and state.steps < FIRST
-            if due or early:
-                state.compare_progressive(drop=due)
+        if state.run.stage.is_stream:
+            self._compare_in_stream(state, stream)
             return None
-        if not (due or stream.pass_ended):
+        if state.run.stage.is_first:
+            return self._between_in_first_pass(state, stream)
+        state.models.record_losses_of(state.model)
+        due = stream.pass_ended and is_due_after(stream.begun, small=state.run.small)
+        return self._evaluate(state, stream) if due else None
+
+    def _compare_in_stream(self, state: BankState, stream: Stream) -> None:
+        """Compare the candidates by their progressive losses, the only ones that a stream has."""
+        due = is_due_in_stream(state.steps)
+        early = stream.pass_ended and state.progressive.rows >= ENOUGH_ROWS and state.steps < FIRST_COMPARISON
+        if due or early:
+            state.compare_progressive(drop=due)
+
+    def _between_in_first_pass(self, state: BankState, stream: Stream) -> Judgement | None:
+        """Compare the candidates by their progressive losses and, once there are validation rows, by these."""
+        run = state.run
+        late = 0 < LATE_IN_PASS * run.n_rows < state.steps
+        if not (stream.pass_ended or (not late and is_due_in_stream(state.steps))):
             return None
         state.compare_progressive(drop=True)
         if not stream.source.in_memory:
@@ -284,7 +292,7 @@ class Bank(Method):
         if evaluations.best is None and last is not None and last.steps == state.steps:
             evaluations.best, evaluations.best_model = last, state.blend(last)
         held_out = run.validation.rows.size
-        rows_after = stream.rows_read + held_out - run.passed
+        rows_after = stream.rows_read + held_out - run.validation_rows_skipped
         if state.steps + held_out <= limit.step and rows_after <= limit.rows_read:
             self._release(state, stream)
         if evaluations.best is not None and evaluations.best_model is not None:
@@ -316,7 +324,7 @@ class Bank(Method):
         return model._replace(intercept=model.intercept + shift)
 
     def work(self, state: BankState) -> float:
-        """Counted work of training, in the units of `sgdone.newton.exact_path`."""
+        """Counted work of training, in the units of `sgdone.newton.counted_work`."""
         return state.run.work
 
     def expects_gain(self, state: BankState, tol: float) -> bool:
@@ -328,28 +336,19 @@ class Bank(Method):
         at_end = state.lead.penalty == largest and state.objective.alpha is None
         return at_end and self._may_overfit(state)
 
-    def estimated_loss(self, state: BankState) -> float:
-        """The validation loss of the model returned."""
-        judgement = state.run.evaluations.judgement
-        return float("nan") if judgement is None else judgement.loss
+    def judgement(self, state: BankState) -> Judgement | None:
+        """The last judgement; once the run has ended, that of the model returned."""
+        return state.run.evaluations.judgement
 
-    def full_state(self, state: BankState | ExactModel) -> BankState:
-        """The state of a bank; one is made for a model that the exact phase found."""
-        return state.for_training()
+    def state_at(self, found: FoundModel) -> BankState:
+        """State with a single candidate, at a model that the exact phase has found."""
+        return BankState.at_model(found)
 
-    def state_at(self, found: ExactModel) -> BankState:
-        """A single candidate at a model that the exact phase found, as if it had been trained in one pass."""
-        return BankState.at_model(
-            found.objective,
-            found.alpha,
-            found.model,
-            found.units.copy(),
-            found.rows,
-            found.weight,
-            found.smoothness,
-            found.dtype,
-            found.frequency,
-        )
+    def moved_to(self, state: BankState, model: Model) -> BankState:
+        """The state, whose leader is the model."""
+        state.adopt(model)
+        state.run.solution = model
+        return state
 
     def solution(self, state: BankState) -> Model:
         """The best model once the run has ended, the leader's average before."""
@@ -404,7 +403,7 @@ class Bank(Method):
         if not window.size:
             return
         _check_labels(block, window)
-        if not run.all_seen:
+        if not run.all_measured:
             state.see(block, window)
         state.set_penalties(self._rows_of_penalty(state))
         if run.stage.is_ordered:
@@ -511,7 +510,7 @@ class Bank(Method):
         """
         run = state.run
         if stream.source.in_memory and state.release(stream.block):
-            stream.rows_read += run.validation.rows.size - run.passed
+            stream.rows_read += run.validation.rows.size - run.validation_rows_skipped
             evaluations = run.evaluations
             if evaluations.best is not None and evaluations.best is evaluations.last:
                 evaluations.best_model = state.blend(evaluations.best)

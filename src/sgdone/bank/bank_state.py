@@ -23,9 +23,10 @@ from sgdone.bank.evaluation import (
     worth_keeping,
 )
 from sgdone.bank.models import Advance, Models
+from sgdone.interfaces.method import FoundModel
 from sgdone.interfaces.objective import Estimate, Model, Objective
 from sgdone.interfaces.stop_rule import NEVER
-from sgdone.kernels.bank import ALL_ROWS, CLOCK, LEAVES_OUT, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE, STEPS
+from sgdone.kernels.bank import ALL_ROWS, DECAY_ROWS, LEAVES_OUT, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 from sgdone.rows.faults import GroupMeans, LabelOrder
 from sgdone.rows.rows import ENTRIES, LEVEL, SMALLEST_SCALE, Block, InUnits, check_rows, squared_norms, typical
@@ -103,16 +104,16 @@ class RunState:
     #: Rows whose columns are measured before they are trained on.
     window: int = WINDOW
     #: Position in the block up to which columns were measured, and whether that was just done.
-    seen: int = 0
-    window_seen: bool = False
+    measured_to: int = 0
+    window_measured: bool = False
     #: Whether the columns of all rows were measured before the first update.
-    all_seen: bool = False
+    all_measured: bool = False
     #: Held-out rows met in this pass.
-    passed: int = 0
+    validation_rows_skipped: int = 0
     #: Sums of weight × loss, and of weights, over the pass.
     pass_loss: float = 0.0
     pass_weight: float = 0.0
-    #: Counted work of training (`sgdone.newton.exact_path`).
+    #: Counted work of training (`sgdone.newton.counted_work`).
     work: float = 0.0
     validation: ValidationRows = field(default_factory=ValidationRows)
     evaluations: Evaluations = field(default_factory=Evaluations)
@@ -130,7 +131,7 @@ class RunState:
     def begin_pass(self) -> None:
         """Start the sums of a pass again."""
         self.stage.begin_pass()
-        self.passed, self.pass_loss, self.pass_weight = 0, 0.0, 0.0
+        self.validation_rows_skipped, self.pass_loss, self.pass_weight = 0, 0.0, 0.0
 
     def folds_of(self, block: Block) -> NDArray[np.uint8]:
         """The fold of every row of a block's matrix."""
@@ -207,36 +208,20 @@ class BankState:
         return state
 
     @classmethod
-    def at_model(
-        cls,
-        objective: Objective,
-        alpha: float,
-        model: Model,
-        units: Units,
-        rows: int,
-        weight: float,
-        smoothness: float,
-        dtype: Any = np.float64,
-        frequency: float = 1.0,
-    ) -> "BankState":
-        """A state at a model, for rows known by their number, their mean weight and the curvature of their losses."""
-        unit = smoothness if objective.is_regression else 1.0
-        candidate = Candidate(1.0, alpha * rows * frequency / unit)
+    def at_model(cls, found: FoundModel) -> "BankState":
+        """A state with a single candidate, at a model that another phase has found."""
+        objective, units, n_rows = found.objective, found.units.copy(), found.rows * found.frequency
+        candidate = Candidate(1.0, found.alpha * n_rows / (found.smoothness if objective.is_regression else 1.0))
         coef, intercept = _no_coef(objective, units.n_features), np.zeros(objective.n_outputs)
-        models = Models.at(objective, [candidate], dtype, coef, intercept)
-        state = cls(objective, units, models, candidate, smoothness=smoothness)
+        models = Models.at(objective, [candidate], found.dtype, coef, intercept)
+        state = cls(objective, units, models, candidate, smoothness=found.smoothness, weight=found.weight)
         known = units.scale > 0
         sizes = np.divide(units.squares, (units.lift * units.scale) ** 2, out=np.zeros(known.size), where=known)
         state.energy = float(sizes.sum()) / max(1, units.rows) + float(objective.fit_intercept) or 1.0
-        state.weight = weight
-        state.adopt(model)
-        models.numbers[:, STEPS] = rows
-        state.set_penalties(rows * frequency)
+        state.adopt(found.model)
+        models.numbers[:, STEPS] = found.rows
+        state.set_penalties(n_rows)
         return state
-
-    def for_training(self) -> "BankState":
-        """The state itself; see `sgdone.newton.exact_phase.ExactModel`."""
-        return self
 
     def scaled(self, block: Block) -> Block:
         """The block in the units of training."""
@@ -527,7 +512,7 @@ def _check_models(models: Models, objective: Objective, n_features: int) -> None
     _check_arrays([models.plans], (models.n_models, 5))
     steps, plans = models.numbers[:, STEPS], models.plans
     _require(bool(np.all((steps >= 0) & (steps < NEVER) & (steps == np.floor(steps)))), "numbers of rows")
-    _require(bool(np.all(plans[:, [STEP_SCALE, CLOCK, PENALTY]] >= 0)), "step sizes and penalties")
+    _require(bool(np.all(plans[:, [STEP_SCALE, DECAY_ROWS, PENALTY]] >= 0)), "step sizes and penalties")
     _require(
         bool(np.all(plans[:, LEAVES_OUT] == ALL_ROWS) and np.all(np.isin(plans[:, RECORDS_LOSSES], (0, 1)))), "plans"
     )

@@ -46,11 +46,11 @@ CANDIDATES = (
     Candidate(64.0, 0.01),
 )
 #: The only candidate if there are too few rows to compare several.
-PLAIN = (CANDIDATES[2],)
+DEFAULT_CANDIDATES = (CANDIDATES[2],)
 
 
 #: Rows after which candidates are compared for the first time; then after twice as many, and so on.
-FIRST = 1024
+FIRST_COMPARISON = 1024
 #: Rows of a first pass after which larger steps are tried, and how many times as many it takes until the next time.
 _LARGER_STEPS, _AGAIN = 8192, 4
 #: Passes after which candidates are evaluated, for small and for large data: gains are estimated best between numbers
@@ -68,7 +68,7 @@ def most_candidates(passes: int, *, small: bool) -> int:
 
 def next_in_stream(steps: int) -> int:
     """The next number of rows after which the candidates of a first pass are compared."""
-    due = FIRST
+    due = FIRST_COMPARISON
     while due <= steps:
         due *= 2
     return due
@@ -76,7 +76,7 @@ def next_in_stream(steps: int) -> int:
 
 def is_due_in_stream(steps: int) -> bool:
     """Whether candidates are compared after this number of rows."""
-    return steps >= FIRST and next_in_stream(steps - 1) == steps
+    return steps >= FIRST_COMPARISON and next_in_stream(steps - 1) == steps
 
 
 def is_time_for_larger_steps(steps: int) -> bool:
@@ -141,7 +141,7 @@ Z_LOST, LOST_SHARE = 3.0, 0.003
 #: When a model that ``partial_fit`` continues is left: standard errors by which its loss on new rows must exceed that
 #: of a constant prediction, and the factor. The first rows of a stream may leave a model somewhat worse, and starting
 #: again each time would learn nothing; of a few rows only a very large factor is a sign, of fewer than five nothing is.
-LOST = ((3.0, 2.0), (1.5, 20.0))
+RESTART_LIMITS = ((3.0, 2.0), (1.5, 20.0))
 FEWEST_TO_LEAVE = 5
 #: Times the validation loss of a constant prediction that no model may have that is called converged, whatever the
 #: error: a few rows with huge losses make the error as large as the loss.
@@ -152,7 +152,7 @@ Z_TIED = 1.0
 #: Power of its number with which an iterate enters the average (Shamir & Zhang 2013).
 AVERAGE_POWER = 3.0
 #: τ/R of the step sizes γ₀/√(1 + t/τ), R the typical ‖x‖² + 1.
-CLOCK = 10.0
+DECAY_FACTOR = 10.0
 
 
 def clear_losers(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -> NDArray[np.bool_]:

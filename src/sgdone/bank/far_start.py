@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.evaluation import FEWEST_TO_LEAVE, LOST
+from sgdone.bank.evaluation import FEWEST_TO_LEAVE, RESTART_LIMITS
 from sgdone.interfaces.objective import mean, standard_error
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.rows.rows import Block
@@ -62,7 +62,7 @@ def is_lost(state: BankState, block: Block, rows: NDArray[np.uint64]) -> bool:
     constants = [_losses(state, block, rows, 0.0, intercept) for intercept in (_constant(state, block, rows), own)]
     return any(
         all(is_worse_than_constant(now, constant, weights, errors, factor) for constant in constants)
-        for errors, factor in LOST
+        for errors, factor in RESTART_LIMITS
     )
 
 

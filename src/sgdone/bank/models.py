@@ -7,12 +7,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.bank.evaluation import AVERAGE_POWER, Candidate
-from sgdone.bank.evaluation import CLOCK as CLOCK_FACTOR
+from sgdone.bank.evaluation import AVERAGE_POWER, DECAY_FACTOR, Candidate
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.bank import (
     ALL_ROWS,
-    CLOCK,
+    DECAY_ROWS,
     LEAVES_OUT,
     NO_FOLD,
     OWN,
@@ -107,13 +106,13 @@ class Models:
         self.plans[:, STEP_SCALE] = [
             candidate.multiplier / (smoothness * energy * weight) for candidate in self.candidates
         ]
-        self.plans[:, CLOCK] = CLOCK_FACTOR * energy
+        self.plans[:, DECAY_ROWS] = DECAY_FACTOR * energy
         self.plans[:, PENALTY] = penalties
 
     def step_size(self, model: int) -> float:
         """The step size of a model at its next row."""
-        gain, clock = self.plans[model, [STEP_SCALE, CLOCK]]
-        return float(gain / np.sqrt(1.0 + (self.numbers[model, STEPS] + 1.0) / clock))
+        gain, decay_rows = self.plans[model, [STEP_SCALE, DECAY_ROWS]]
+        return float(gain / np.sqrt(1.0 + (self.numbers[model, STEPS] + 1.0) / decay_rows))
 
     def advance(self, block: Block, folds: NDArray[np.uint8], first: int, last: int, *, learn: bool = True) -> Advance:
         """Predict the rows ``block.order.rows[first:last]`` and, if ``learn``, train on them."""

@@ -35,15 +35,12 @@ from sgdone.fit.fit import fit
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.options import as_rule
 from sgdone.interfaces.method import by_name
-from sgdone.interfaces.objective import Objective
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
-from sgdone.newton.exact_phase import can_be_exact
 from sgdone.readers.file_parts import FilePart, FileParts, file_parts
 from sgdone.readers.reading import format_of
 from sgdone.readers.table import MAX_MEMORY, ReadOptions, Table
 from sgdone.rows.faults import as_classes
-from sgdone.stopping import Gain
 from sgdone.tables.kinds import Kind
 
 #: Most columns of svmlight files: each is a coefficient, and several vectors of them are sent and kept.
@@ -93,8 +90,7 @@ def _check_fit(options: Options) -> None:
     with usage("--loss"):
         if options.loss is not None:
             loss = by_name(options.loss, Loss, losses, "loss")
-            objective = Objective(loss, None, fit_intercept=True, predicts="target")
-            if not can_be_exact(objective, Gain()):
+            if not loss.smooth_and_convex:
                 raise ValueError(
                     f"a fit with --dask needs a smooth convex loss, as logistic, squared_hinge, squared or huber; got "
                     f"{options.loss}"

@@ -21,14 +21,12 @@ from sgdone.fit.fit import Finished, FitProblem, ProgressHook, TrainingRows
 from sgdone.fit.labels import class_weight_values
 from sgdone.fit.options import FitOptions
 from sgdone.fit.streamed_rows import features_measured
-from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import AllOf, Progress, StopRule
 from sgdone.losses.learning_task import Task
 from sgdone.machine.threads import single_thread
-from sgdone.newton.exact_phase import can_be_exact
 from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
 from sgdone.run import Clock
-from sgdone.stopping import Gain, MaxPasses, MaxSeconds
+from sgdone.stopping import MaxPasses, MaxSeconds
 from sgdone.sums.units import ColumnMoments
 
 #: Smallest size of targets whose squares have all their digits.
@@ -74,7 +72,7 @@ class PartitionedRows(TrainingRows):
         self.rounds: tuple[RoundRecord, ...] = ()
 
     @contextmanager
-    def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[FitProblem]:
+    def problem(self, options: FitOptions, hook: ProgressHook | None = None) -> Iterator[FitProblem]:
         """The problem to train, once the columns and the labels of all partitions are known."""
         _check_options(options)
         task: Task = "classification" if options.is_classifier else "regression"
@@ -92,6 +90,7 @@ class PartitionedRows(TrainingRows):
             units = statistics.units(fit_intercept=options.fit_intercept)
             source = PartitionSource(rounds, LabelCoding(classes, class_weights), statistics, log)
             rounds.after_round = None
+            average = AverageOfPartitions(source, units, options.seed)
             if encoder is None:
                 columns.count = source.n_features
                 columns.names = None if statistics.names is None else np.array(statistics.names, dtype=object)
@@ -100,13 +99,14 @@ class PartitionedRows(TrainingRows):
             yield FitProblem(
                 sources=[lambda: source],
                 objective=options.objective(1, None if classes is None else classes.size),
-                phases=(AverageOfPartitions(source, units, options.seed), ExactOnPartitions(options.seed)),
+                phases=(average, ExactOnPartitions(average)),
                 stop=options.stop,
                 columns=columns,
                 classes=classes,
                 finish=lambda results: Finished(results, *features_measured(units)),
                 hooks=first.later_hooks,
-                clock=Clock(self._began, trace=tuple(first.trace)),
+                run_options={"earlier": first.trace},
+                clock=Clock(self._began),
             )
             self.rounds = tuple(rounds.records)
 
@@ -143,7 +143,7 @@ def _check_options(options: FitOptions) -> None:
     if custom_loss(options) is not None:
         raise ValueError("a loss of your own cannot be sent to the workers of a cluster: use a loss of sgdone.losses")
     _check_rule(options.stop)
-    if not can_be_exact(Objective(options.loss, None), Gain()):
+    if not options.loss.smooth_and_convex:
         known = "logistic or squared_hinge" if options.is_classifier else "squared or huber"
         raise ValueError(f"a fit on a cluster needs a smooth convex loss, as {known}; got {options.loss.name}")
 
@@ -161,7 +161,7 @@ def _check_rule(stop: StopRule) -> None:
 
 
 def _has_all_of(rule: StopRule) -> bool:
-    return isinstance(rule, AllOf) or any(map(_has_all_of, getattr(rule, "rules", ())))
+    return isinstance(rule, AllOf) or any(map(_has_all_of, rule.parts))
 
 
 def _statistics(
@@ -201,4 +201,4 @@ def _check_classes(classes: NDArray[Any]) -> None:
         )
     if classes.dtype.kind == "f" and not np.all(classes == np.rint(classes)):
         wrong = classes[classes != np.rint(classes)][0]
-        raise ValueError(f"the labels hold {wrong:g}, which is no class: use LinearRegressor, or text as labels")
+        raise ValueError(f"the labels hold {wrong:g}, which is not a class: use LinearRegressor, or text as labels")

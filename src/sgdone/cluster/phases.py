@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from sgdone.bank.bank import Bank
 from sgdone.bank.bank_state import BankState, raise_for_bad_row
-from sgdone.bank.evaluation import CANDIDATES, PLAIN, Candidate, ProgressiveLosses
+from sgdone.bank.evaluation import CANDIDATES, DEFAULT_CANDIDATES, Candidate, ProgressiveLosses
 from sgdone.bank.models import Models
 from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.partition_source import LabelledSum, PartitionSource
 from sgdone.cluster.statistics import LabelSums, RowStatistics
-from sgdone.interfaces.method import EndedPhase, Method, Report
+from sgdone.interfaces.method import EndedPhase, FoundModel, Method, Report
 from sgdone.interfaces.objective import Judgement, Model, Objective
 from sgdone.interfaces.stop_rule import Needs, Status, Stop, StopRule, Watch
 from sgdone.kernels.bank import NO_FOLD
@@ -203,7 +203,7 @@ class AverageState:
 
     system: System
     model: Array
-    lead: Candidate = PLAIN[0]
+    lead: Candidate = DEFAULT_CANDIDATES[0]
     unit: float = 1.0
     loss: float = float("nan")
     losses: ProgressiveLosses | None = None
@@ -227,6 +227,7 @@ class AverageOfPartitions(Method):
 
     source: PartitionSource
     units: Units
+    #: Draws the order of the rows, and validation rows if the penalty is chosen by them.
     seed: int
 
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> AverageState:
@@ -260,7 +261,7 @@ class AverageOfPartitions(Method):
         unit = 2.0 * losses[best] / weight if system.objective.is_regression else 1.0
         state.unit, state.losses = max(unit, float(np.finfo(np.float64).tiny)), bank
         state.loss = losses[best] / weight
-        state.model, state.lead = models[best], CANDIDATES[bank.lead] if best else PLAIN[0]
+        state.model, state.lead = models[best], CANDIDATES[bank.lead] if best else DEFAULT_CANDIDATES[0]
 
     def solution(self, state: AverageState) -> Model:
         """The best model so far."""
@@ -281,7 +282,8 @@ class AverageOfPartitions(Method):
         """A bank with a single candidate at the model, as if it had been trained in one pass."""
         statistics = self.source.statistics
         weight, smoothness = statistics.weight / statistics.rows, smoothness_of(objective, statistics.labels)
-        return BankState.at_model(objective, alpha, model, self.units, statistics.rows, weight, smoothness)
+        known = self.units, statistics.rows, weight, smoothness, np.dtype(np.float64), 1.0
+        return BankState.at_model(FoundModel(self, objective, alpha, model, *known))
 
     def review(self, state: AverageState, ended: Stop, feature_names: Any) -> Stop:
         """Add to a spent budget that a first model takes some rounds."""
@@ -300,14 +302,17 @@ class AverageOfPartitions(Method):
 @final
 @dataclass(frozen=True)
 class ExactOnPartitions(ExactPhase):
-    """Newton's method over partitions, from the average of the bank; each sum is a round.
+    """Newton's method over partitions, from their average; each sum is a round.
 
-    ``key`` draws validation rows, if the penalty is chosen by them.
+    Parameters
+    ----------
+    average : AverageOfPartitions
+        The phase before this one.
     """
 
     needs: ClassVar[Needs] = Needs(smooth_loss=True)
 
-    key: int
+    average: AverageOfPartitions
 
     def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase | None) -> bool:
         """Whether it follows the average, which alone is not good enough."""
@@ -324,23 +329,21 @@ class ExactOnPartitions(ExactPhase):
     def start_after(self, objective: Objective, stream: Stream, before: EndedPhase) -> ExactState:
         """State at the average of the partitions."""
         average: AverageState = before.state
-        main: Any = before.method
-        source: PartitionSource = main.source
+        source = self.average.source
         system, n_rows, weight = average.system, source.n_rows, source.total_weight
         least = _least_dispersion(source.statistics.labels)
         problem = Problem(system, system.penalties(0.0), n_rows, least)
         given = None if objective.alpha is None else objective.alpha * weight
         chosen = ChosenPenalty(average.lead.penalty if given is None else given, average.model)
-        path = SummedPath(problem, chosen, average.unit, self.key, chooses=given is None)
-        dtype, units = np.float64, main.units
+        path = SummedPath(problem, chosen, average.unit, self.average.seed, chooses=given is None)
+        dtype, units = np.float64, self.average.units
         counts, kept = (n_rows, n_rows, weight), progressive_loss(average)
         start = average.model
         return ExactState(system, source, path, *counts, dtype, start, units, each_counts=True, evidence=kept)
 
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
         """A bank with one candidate at the model."""
-        average: Any = main
-        return average.bank_at(self.solution(state), state.objective, self.objective(state).known_alpha)
+        return self.average.bank_at(self.solution(state), state.objective, self.objective(state).known_alpha)
 
     def summary(self, state: ExactState) -> str:
         """The remaining gain, as text, in units of the estimation noise p/(2n)."""
@@ -360,7 +363,7 @@ class ExactOnPartitions(ExactPhase):
         if ended.status is Status.BUDGET_SPENT:
             reason, advice = f"{reason}, or as many as a first model takes", _MORE
         if np.isfinite(_gain(state)):
-            value = path.position.value / state.weight
+            value = path.progress.value / state.weight
             reason += f"; further steps would lower the training objective, {value:.6g}, by about {_gain(state):.2g}"
         return replace(ended, reason=reason, advice=advice)
 
@@ -375,13 +378,13 @@ class ExactOnPartitions(ExactPhase):
         """The training objective and Newton's decrement."""
         best, unknown = state.path.best, float("nan")
         assert best is not None
-        value = _path(state).position.value / state.weight
+        value = _path(state).progress.value / state.weight
         known = value, unknown, _gain(state), 0.0, unknown, unknown
         return Judgement(*known, estimated_by="training", decrement=best.decrement)
 
     def _unless_exact(self, state: ExactState) -> Stop | None:
         """Why the optimum was not reached; None if it was."""
-        ended, value = super()._unless_exact(state), _path(state).position.value / state.weight
+        ended, value = super()._unless_exact(state), _path(state).progress.value / state.weight
         if ended is None:
             return None
         reason = f"no step lowers the training objective, {value:.6g}"
@@ -402,7 +405,7 @@ def _path(state: ExactState) -> SummedPath:
 
 def _gain(state: ExactState) -> float:
     """Expected gain of further steps, per row."""
-    return _path(state).position.decrement / state.weight
+    return _path(state).progress.decrement / state.weight
 
 
 def _noise(state: ExactState) -> float:

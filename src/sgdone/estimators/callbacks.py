@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, final
 
-from sgdone.fit.fit import FitCallbacks, ModelHook, Snapshot
+from sgdone.fit.fit import CurrentModel, FitCallbacks, ModelHook
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.interfaces.objective import Model
 from sgdone.interfaces.stop_rule import Progress
@@ -42,9 +42,9 @@ class SklearnCallbacks(FitCallbacks):
         )
         self._root.call_on_fit_task_begin(estimator=self._estimator, **data)
 
-    def hook(self, model: int, name: str, snapshot: Snapshot) -> "ModelTask | None":
+    def hook(self, model: int, name: str, current_model: CurrentModel) -> "ModelTask | None":
         """A hook for the run of one model."""
-        return ModelTask(self, model, name, snapshot) if self.active else None
+        return ModelTask(self, model, name, current_model) if self.active else None
 
     def open(self, parent: Any = None, **options: Any) -> Any:
         """Begin a task under another one or the fit."""
@@ -78,8 +78,8 @@ class SklearnCallbacks(FitCallbacks):
 class ModelTask(ModelHook):
     """A hook that opens and closes a task for each pass of one model."""
 
-    def __init__(self, task: SklearnCallbacks, model: int, name: str, snapshot: Snapshot) -> None:
-        self._task, self._model, self._name, self._snapshot = task, model, name, snapshot
+    def __init__(self, task: SklearnCallbacks, model: int, name: str, current_model: CurrentModel) -> None:
+        self._task, self._model, self._name, self._current_model = task, model, name, current_model
         self._own: Any = None
         self._pass: Any = None
 
@@ -101,9 +101,9 @@ class ModelTask(ModelHook):
         if self._pass is not None:
             self._close_pass(lambda: model)
         if self._own is not None:
-            self._task.close(self._own, lambda: self._snapshot(self._model, model))
+            self._task.close(self._own, lambda: self._current_model(self._model, model))
 
     def _close_pass(self, model: Callable[[], Model]) -> bool:
         # Closed before the callbacks are called: one that raises KeyboardInterrupt is not called again.
         context, self._pass = self._pass, None
-        return self._task.close(context, lambda: self._snapshot(self._model, model()))
+        return self._task.close(context, lambda: self._current_model(self._model, model()))

@@ -231,7 +231,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         self : object
             Fitted estimator.
         """
-        options, start = self._options(), None
+        options = self._options()
         rows: TrainingRows
         if is_row_input(X, y):
             given = [("y", y), ("coef_init", coef_init), ("intercept_init", intercept_init)]
@@ -242,10 +242,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
                 raise ValueError(
                     "checkpoints are written for rows that are read in parts: give files, sgdone.files(...)"
                 )
-            rows = LoadedRows.for_fit(X, y, sample_weight, options, SklearnChecks(self))
-            start = start_model(rows, options, coef_init, intercept_init, vars(self).get("_fitted"))
+            loaded = LoadedRows.for_fit(X, y, sample_weight, options, SklearnChecks(self))
+            last = vars(self).get("_fitted")
+            rows = replace(loaded, start=start_model(loaded, options, coef_init, intercept_init, last))
         callbacks = SklearnCallbacks(self, _attributes)
-        self._adopt(fit(rows, options, start=start, hook=self._progress_hook, callbacks=callbacks))
+        self._adopt(fit(rows, options, hook=self._progress_hook, callbacks=callbacks))
         return self._warn_of_divergence()
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, *, classes: Any = None, resume: bool) -> Self:

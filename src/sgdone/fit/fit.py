@@ -105,9 +105,7 @@ class TrainingRows(ABC):
     """Rows with labels and weights to fit: in memory, read in parts, or in the partitions of a cluster."""
 
     @abstractmethod
-    def problem(
-        self, options: FitOptions, start: Model | None, hook: ProgressHook | None
-    ) -> AbstractContextManager[FitProblem]:
+    def problem(self, options: FitOptions, hook: ProgressHook | None = None) -> AbstractContextManager[FitProblem]:
         """The problem to train, while the rows are open."""
 
     def with_all_classes(self, error: NewClassError) -> "TrainingRows":
@@ -115,8 +113,8 @@ class TrainingRows(ABC):
         raise error
 
 
-#: The fitted model at this moment, from the number of a model and the model, for callbacks that predict.
-Snapshot = Callable[[int, Model], FittedModel]
+#: Gives a fitted model during a fit, from the number of a model and what it is so far, to callbacks that predict.
+CurrentModel = Callable[[int, Model], FittedModel]
 
 
 class ModelHook(ABC):
@@ -148,7 +146,7 @@ class FitCallbacks(ABC):
         """Begin a fit of some models to the data."""
 
     @abstractmethod
-    def hook(self, model: int, name: str, snapshot: Snapshot) -> ModelHook | None:
+    def hook(self, model: int, name: str, current_model: CurrentModel) -> ModelHook | None:
         """A hook for the run of one model; None if nothing follows it."""
 
     @abstractmethod
@@ -160,7 +158,6 @@ def fit(
     rows: TrainingRows,
     options: FitOptions,
     *,
-    start: Model | None = None,
     hook: ProgressHook | None = None,
     callbacks: FitCallbacks | None = None,
 ) -> FittedModel:
@@ -172,8 +169,6 @@ def fit(
         Rows with labels and weights.
     options : FitOptions
         Parameters of an estimator, and the objects that they ask for.
-    start : Model, optional
-        The model to start from; zero by default.
     hook : callable, optional
         Makes a hook for each model, which is called after each chunk of rows.
     callbacks : FitCallbacks, optional
@@ -189,26 +184,22 @@ def fit(
     (array([2.]), array([61.]))
     """
     try:
-        return _fit(rows, options, start, hook, callbacks)
+        return _fit(rows, options, hook, callbacks)
     except NewClassError as error:
-        return _fit(rows.with_all_classes(error), options, start, hook, callbacks)
+        return _fit(rows.with_all_classes(error), options, hook, callbacks)
 
 
 def _fit(
-    rows: TrainingRows,
-    options: FitOptions,
-    start: Model | None,
-    hook: ProgressHook | None,
-    callbacks: FitCallbacks | None,
+    rows: TrainingRows, options: FitOptions, hook: ProgressHook | None, callbacks: FitCallbacks | None
 ) -> FittedModel:
-    with rows.problem(options, start, hook) as problem, interruption.remembered():
+    with rows.problem(options, hook) as problem, interruption.remembered():
         if callbacks is not None and problem.data is not None:
             callbacks.begin(len(problem.sources), options.stop.max_passes, problem.data)
         else:
             callbacks = None
         found = problem.finish(train_models(problem, options, hook, callbacks))
         model = FittedModel.of(options, problem.columns, problem.classes, problem.objective, found.results)
-        model.feature_std_, model.feature_share_ = found.feature_std, found.feature_share
+        model = replace(model, feature_std_=found.feature_std, feature_share_=found.feature_share)
         if callbacks is not None:
             callbacks.end(model)
         return model
@@ -269,12 +260,12 @@ def _hooks_of_models(
     """Hooks of each model: a line per pass, the one given, and callbacks."""
     if problem.hooks is not None:
         return [list(problem.hooks)]
-    snapshot = _snapshots(problem, options)
+    current_model = _current_models(problem, options)
     found: list[list[Hook]] = []
     for number, name in enumerate(problem.names):
         hooks: list[Hook | None] = [PassPrinter(name) if options.verbose else None]
         hooks.append(None if hook is None else hook(number))
-        hooks.append(None if callbacks is None else callbacks.hook(number, name.strip(), snapshot))
+        hooks.append(None if callbacks is None else callbacks.hook(number, name.strip(), current_model))
         found.append([one for one in hooks if one is not None])
     return found
 
@@ -302,7 +293,6 @@ def _n_workers(n_jobs: int | None, n_models: int) -> int:
     return min(int(effective_n_jobs(n_jobs)), n_models)
 
 
-@final
 @final
 class PassPrinter(ModelHook):
     """A hook that prints a line per pass, also of the last one if the run ends within it."""
@@ -333,12 +323,12 @@ class PassPrinter(ModelHook):
             print(f"{self._name}pass {progress.pass_number}{part}: {loss}")
 
 
-def _snapshots(problem: FitProblem, options: FitOptions) -> Snapshot:
+def _current_models(problem: FitProblem, options: FitOptions) -> CurrentModel:
     """The models trained so far as a fitted model, which callbacks may predict with."""
     starts = [start.model for start in problem.starts]
     found: dict[int, Model] = {k: model for k, model in enumerate(starts) if model is not None and len(starts) > 1}
 
-    def snapshot(number: int, model: Model) -> FittedModel:
+    def current_model(number: int, model: Model) -> FittedModel:
         found[number] = model
         unknown = Model(np.zeros_like(model.coef), np.zeros_like(model.intercept))
         models = [found.get(k, unknown) for k in range(len(problem.sources))]
@@ -349,7 +339,7 @@ def _snapshots(problem: FitProblem, options: FitOptions) -> Snapshot:
         multinomial = problem.objective.predicts == "softmax"
         return FittedModel(options, problem.columns, coef, intercept, problem.classes, multinomial)
 
-    return snapshot
+    return current_model
 
 
 def with_note(result: Result, note: str) -> Result:

@@ -77,6 +77,8 @@ class LoadedRows(TrainingRows):
     columns : InputColumns
     data : dict or None
         What callbacks see.
+    start : Model, optional
+        The model to start from; zero by default.
     """
 
     X: Any
@@ -85,6 +87,7 @@ class LoadedRows(TrainingRows):
     classes: NDArray[Any] | None
     columns: InputColumns
     data: dict[str, Any] | None = None
+    start: Model | None = None
 
     @classmethod
     def for_fit(
@@ -163,10 +166,10 @@ class LoadedRows(TrainingRows):
         return 1 if self.classes is None or self.classes.size == 2 else self.classes.size
 
     @contextmanager
-    def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[FitProblem]:
+    def problem(self, options: FitOptions, hook: ProgressHook | None = None) -> Iterator[FitProblem]:
         """The problem that a fit trains."""
         with self._memory_errors_explained():
-            yield self._problem(options, self._starts(options, start), options.stop)
+            yield self._problem(options, self._starts(options, self.start), options.stop)
 
     @contextmanager
     def next_problem(self, options: FitOptions, starts: list[Start] | None, stop: StopRule) -> Iterator[FitProblem]:

@@ -18,7 +18,7 @@ from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss, real_or_nan
 from sgdone.message_text import did_you_mean, shortened
-from sgdone.newton.exact_phase import ExactFromDisk, ExactInMemory, default_phases
+from sgdone.newton.exact_phase import ExactFromDisk, ExactInMemory
 from sgdone.rows.blocks import BLOCK_ROWS
 from sgdone.run import Monitor, Result
 from sgdone.solvers.single_model import SingleModel, shown_method
@@ -369,10 +369,10 @@ class DefaultFitOptions(FitOptions):
         return rule_with_gain(self.parameters["stop"], self.parameters["tol"])
 
     def phases(self, *, in_memory: bool = True) -> Sequence[Method]:
-        """Newton's method, the bank, or the bank and then Newton's method."""
+        """Newton's method alone, or the bank and then Newton's method, whichever is worthwhile."""
         one_pass = self.stop.max_passes == 1
         exact = ExactInMemory(self.method.tol, one_pass=one_pass) if in_memory else ExactFromDisk()
-        return default_phases(self.method, exact)
+        return exact, self.method, exact
 
     def frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:
         """Weights divided by their mean; of rows read block by block that is not known before the last one."""

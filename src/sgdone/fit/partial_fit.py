@@ -49,13 +49,13 @@ def partial_fit(
         results = problem.finish(train_models(problem, options, hook)).results
         model = FittedModel.of(options, problem.columns, problem.classes, problem.objective, results)
     if last is not None:
-        model.feature_std_, model.feature_share_ = last.feature_std_, last.feature_share_
+        model = replace(model, feature_std_=last.feature_std_, feature_share_=last.feature_share_)
     return model
 
 
 @final
 @dataclass(frozen=True)
-class Silenced(StopRule):
+class NeverStops(StopRule):
     """Keeps the state of a rule but never fires: all the rows given to a call of ``partial_fit`` are read.
 
     It stands for the default rule, which has nothing to say about parts of a stream, and for ``resume=True``.
@@ -88,7 +88,7 @@ class Silenced(StopRule):
 
 def _rule_for_rows(stop: Any, rule: StopRule, resume: bool) -> StopRule:
     """The rule for a call of ``partial_fit``."""
-    return Silenced(rule) if resume or is_auto(stop) else rule
+    return NeverStops(rule) if resume or is_auto(stop) else rule
 
 
 def _resumed(last: FittedModel, options: FitOptions, *, resume: bool) -> list[Start]:
@@ -107,7 +107,7 @@ def _resumed(last: FittedModel, options: FitOptions, *, resume: bool) -> list[St
         reason = None
         if not (resume or is_auto(stop)):
             reason = _why_ended(result, rule, rule.start(None) if rule_state is None else rule_state, same_rule)
-        going_on = replace(result, state=result.state.copy(), rule_state=rule_state)
+        going_on = replace(result, rule_state=rule_state)
         starts.append(Start(resume=result if reason is not None else going_on, ended=reason is not None))
         reasons.append(reason)
     if all(reason is not None for reason in reasons):

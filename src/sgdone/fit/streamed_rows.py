@@ -29,7 +29,6 @@ from sgdone.fit.fit import Finished, FitProblem, ProgressHook, TrainingRows, wit
 from sgdone.fit.labels import ClassNumbers, NewClassError, labels_of, refuse_balanced, targets
 from sgdone.fit.loaded_rows import LoadedRows
 from sgdone.fit.options import FitOptions
-from sgdone.interfaces.objective import Model
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.machine import interruption
 from sgdone.machine.memory import memory_errors_explained
@@ -149,7 +148,7 @@ class StreamedRows(TrainingRows):
     classes: NDArray[Any] | None = None
 
     @contextmanager
-    def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[FitProblem]:
+    def problem(self, options: FitOptions, hook: ProgressHook | None = None) -> Iterator[FitProblem]:
         """The problem to train: a signal ends the reading of the first rows, and later the training."""
         check_options_of_stream(options)
         ended_by_sigterm = nullcontext() if self.checkpoints is None else interruption.sigterm_raises()
@@ -196,7 +195,7 @@ class StreamedRows(TrainingRows):
             numbers = ColumnNumbers() if columns is None or not columns.size else ColumnNumbers(columns, X.shape[1])
             X = numbers.of(with_unique_entries(X)) if numbers.n_features else X
             rows = LoadedRows.for_fit(X, labels, table.weights, options, self.checks)
-            with rows.problem(options, None, None) as problem:
+            with rows.problem(options) as problem:
                 yield replace(problem, finish=partial(_of_all_columns, problem, numbers))
 
 

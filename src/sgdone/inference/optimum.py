@@ -13,7 +13,7 @@ from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.inference.sums_at_model import LargestChange
 from sgdone.losses import Squared
-from sgdone.newton import Minimum, Problem, minimise, run_search
+from sgdone.newton import Problem, SearchResult, minimise, run_search
 from sgdone.newton.search import RESIDUAL_ROUNDING, ByFactors, Directions, Factors, Found, Point, conjugate_gradients
 from sgdone.rows.rows import Scaling
 from sgdone.sums.pieces import rows_in_units
@@ -107,7 +107,7 @@ def find_optimum(sample: Sample, start: Array) -> FactorisedOptimum:
         directions = ByFactors(system, cheap=sample.has_cheap_curvature, constant=objective.loss.quadratic)
         problem = Problem(system, penalties, sample.n_used, _rounding(sample, known.weight))
         search = minimise(problem, start, 0.5 * _STEP**2, directions, known=known, most_steps=_MOST_STEPS)
-        ended: Minimum = run_search(sample, search)
+        ended: SearchResult = run_search(sample, search)
         model, sums = ended.model, ended.at.sums
         if objective.loss.quadratic:
             # The curvature is the same everywhere.
@@ -222,7 +222,7 @@ def find_large_optimum(sample: Sample, start: Array) -> LargeOptimum:
         directions,
         most_steps=_MOST_STEPS,
     )
-    ended: Minimum = run_search(sample, search)
+    ended: SearchResult = run_search(sample, search)
     if ended.stalled:
         left = float(np.sqrt(2.0 * ended.decrement))
         raise NoOptimumError(

@@ -105,6 +105,58 @@ class EndedPhase:
     ended: Stop
 
 
+@final
+@dataclass(frozen=True)
+class FoundModel:
+    """Model that a phase has found instead of the main method, in place of a state of that method.
+
+    The state is made by `copy`, where training continues.
+
+    Parameters
+    ----------
+    main : Method
+        The method that can train further.
+    objective, alpha : Objective, float
+        Objective as it was given, and the penalty.
+    model : Model
+        In the user's units.
+    units : Units
+        Units of the columns.
+    rows, weight : int, float
+        Number of rows with a positive weight, and their mean weight.
+    smoothness : float
+        Curvature of the loss, for step sizes.
+    dtype : dtype
+        Type of the coefficients.
+    frequency : float
+        Number of rows that a row of weight 1 stands for.
+    """
+
+    main: "Method"
+    objective: Objective
+    alpha: float
+    model: Model
+    units: Any
+    rows: int
+    weight: float
+    smoothness: float
+    dtype: Any
+    frequency: float
+
+    @property
+    def steps(self) -> int:
+        """Number of rows, as after one pass."""
+        return self.rows
+
+    def copy(self) -> Any:
+        """State of the main method at the model."""
+        return self.main.state_at(self)
+
+    def at_columns(self, columns: NDArray[np.int64], n_features: int) -> Any:
+        """State of the main method, with its features as some of ``n_features`` columns."""
+        return self.copy().at_columns(columns, n_features)
+
+
 class Method(ABC):
     """A method, which is a phase of a run or all of it.
 
@@ -211,24 +263,24 @@ class Method(ABC):
         """Whether the run ended where a better model is expected, by more than ``tol`` standard errors of the loss."""
         return False
 
-    def estimated_loss(self, state: Any) -> float:
-        """The loss of new rows as far as the method knows; NaN if it does not."""
-        return float("nan")
+    def judgement(self, state: Any) -> Judgement | None:
+        """The last judgement, if the model was evaluated."""
+        return None
 
     def is_better(self, state: Any, ended: Stop, before: EndedPhase) -> bool:
         """Whether its model is to be returned instead of the model of the phase before."""
         return True
 
     def state_after(self, state: Any, main: "Method", before: Any, stream: Stream) -> Any:
-        """The state to continue from: the state ``before`` of the main method, moved to the model that was found."""
+        """The state to continue from: one of the main method, whose last state was ``before``, at the model found."""
         return state
 
-    def full_state(self, state: Any) -> Any:
-        """The state to train further with, made here if another phase found the model."""
-        return state
+    def state_at(self, found: "FoundModel") -> Any:
+        """State at a model that another phase has found, as after one pass."""
+        raise TypeError(f"{self!r} cannot be continued from another phase")
 
-    def state_at(self, found: Any) -> Any:
-        """The state of a run that has ended at a model that another phase found."""
+    def moved_to(self, state: Any, model: Model) -> Any:
+        """The state, moved to a model that another phase has found after this one."""
         raise TypeError(f"{self!r} cannot be continued from another phase")
 
     @abstractmethod
@@ -280,91 +332,103 @@ def check_needs(
     step: StepSize | None = None,
     monitors: Sequence[str] = (),
 ) -> None:
-    """Raise a ValueError that names the first mismatch, and what to use instead."""
+    """Raise a ValueError for the first `mismatch`."""
+    found = mismatch(method, objective, stop, source, step, monitors)
+    if found:
+        raise ValueError(found)
+
+
+def mismatch(
+    method: Method,
+    objective: Objective,
+    stop: StopRule,
+    source: Source,
+    step: StepSize | None = None,
+    monitors: Sequence[str] = (),
+) -> str:
+    """Return the first need that is not met, and what to use instead, as text; empty if there is none."""
     loss, needs, offers = objective.loss, method.needs, method.offers
     if source.is_mixed and not offers.mixed_rows:
-        raise ValueError(
+        return (
             f"X is part dense, part sparse, and {method} takes matrices of one storage: use X.tocsr() or X.toarray(), "
             "or LinearClassifier or LinearRegressor"
         )
     if needs.convex_loss and not loss.convex:
-        raise ValueError(
+        return (
             f"{method} makes implicit steps, which need a convex loss, and {loss.name!r} is not convex: "
             'use solver="sgd", solver="asgd" or solver="gd" (of SGDClassifier)'
         )
     if needs.classes and objective.task != "classification":
-        raise ValueError(f"{method} is for two classes, whose rows have margins: use another solver")
+        return f"{method} is for two classes, whose rows have margins: use another solver"
     if needs.fixed_loss and loss.changes_during_fit:
-        raise ValueError(
+        return (
             f"scale='adaptive' changes the loss during the fit, but {method} stores slopes of it: "
             "use another solver, or a fixed scale"
         )
     if loss.is_open and not offers.iterate:
-        raise ValueError(
+        return (
             f"the scale of the loss {loss.name!r} is found by methods with a single model: give it as a number, or use "
             "SGDClassifier"
         )
     if method.losses is not None and type(loss) not in method.losses:
         *names, last = (known.name for known in method.losses)
         known = f"{', '.join(names)} and {last}"
-        raise ValueError(
-            f"{method} cannot do the loss {loss.name!r}: it can do {known}. Use one of them, or another solver"
-        )
+        return f"{method} cannot do the loss {loss.name!r}: it can do {known}. Use one of them, or another solver"
     if needs.smooth_loss and not loss.smooth_and_convex:
-        raise ValueError(
+        return (
             f"{method} needs second derivatives of a convex loss, and {loss.name!r} has kinks or is not convex: "
             'use another loss, or solver="aisgd"'
         )
     if needs.penalty and objective.alpha == 0:
-        raise ValueError(f"{method} needs a positive alpha: {needs.penalty}")
+        return f"{method} needs a positive alpha: {needs.penalty}"
     if objective.l1_ratio > 0 and not offers.l1_penalty:
-        raise ValueError(
+        return (
             f"{method!r} does not support an L1 penalty: use Truncated(SGD()), or "
             'SGDClassifier(solver="sgd", penalty="l1")'
         )
     if objective.alpha is None and not offers.choice_of_alpha:
-        raise ValueError(f"{method} does not choose the penalty: give alpha")
+        return f"{method} does not choose the penalty: give alpha"
     if objective.n_outputs > 1 and not offers.several_outputs:
-        raise ValueError(
-            f"{method} trains one model with one score; for {objective.n_outputs} classes train one model a class"
-        )
+        return f"{method} trains one model with one score; for {objective.n_outputs} classes train one model a class"
     if objective.center and not offers.iterate:
-        raise ValueError(f"center=True is for methods with a single model, not for {method}: use SGDClassifier")
+        return f"center=True is for methods with a single model, not for {method}: use SGDClassifier"
     if needs.all_rows and (source.part_of_stream or not source.in_memory):
-        raise ValueError(
-            f"{method} must be able to read all rows at any time: a stream is not enough. Use fit, not partial_fit"
-        )
+        return f"{method} must be able to read all rows at any time: a stream is not enough. Use fit, not partial_fit"
     if step is not None and not offers.step_size:
-        raise ValueError(f"{method} has no step size: remove step={step!r}")
-    _check_rule(method, objective, stop)
+        return f"{method} has no step size: remove step={step!r}"
+    of_rule = _mismatch_with_rule(method, objective, stop)
+    if of_rule:
+        return of_rule
     if monitors and (objective.task != "classification" or not offers.iterate):
-        raise ValueError(f"monitors={list(monitors)} need classes and a method with a single model: use SGDClassifier")
+        return f"monitors={list(monitors)} need classes and a method with a single model: use SGDClassifier"
+    return ""
 
 
-def _check_rule(method: Method, objective: Objective, stop: StopRule) -> None:
+def _mismatch_with_rule(method: Method, objective: Objective, stop: StopRule) -> str:
     needs, offers = stop.needs, method.offers
     if needs.classes and objective.task != "classification":
-        raise ValueError(f"{stop!r} needs two classes, and this is a regression: use another rule")
+        return f"{stop!r} needs two classes, and this is a regression: use another rule"
     if needs.judgement and needs.iterate:
-        raise ValueError(
+        return (
             f"{stop!r} combines Gain, which is for LinearClassifier and LinearRegressor, with a rule that watches a "
             "single model, which is for SGDClassifier and SGDRegressor: use one of them"
         )
     if needs.judgement and not offers.judgement:
-        raise ValueError(
+        return (
             f"{stop!r} needs a method that evaluates its model on validation rows, and {method} does not: "
             "use LinearClassifier or LinearRegressor, or another rule, for example ProgressiveLoss()"
         )
     if needs.decrement and not offers.decrement:
-        raise ValueError(
+        return (
             f"{stop!r} needs a method that knows how far it is from the minimum, and {method} does not: use "
             'SGDClassifier(solver="newton") or SGDRegressor(solver="newton"), or another rule'
         )
     if needs.iterate and not offers.iterate:
-        raise ValueError(
+        return (
             f"{stop!r} watches the iterate of a single model, and this fit trains several side by side: "
             "use SGDClassifier or SGDRegressor, for example with solver='asgd'"
         )
+    return ""
 
 
 Interface = TypeVar("Interface")

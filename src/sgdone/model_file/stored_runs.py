@@ -20,8 +20,7 @@ def encode_results(model: FittedModel, encoder: Encoder) -> list[dict[str, Any]]
     if model.results is None:
         return None
     try:
-        method = model.options.method
-        results = [replace(result, state=method.full_state(result.state)) for result in model.results]
+        results = [replace(result, state=result.state.copy()) for result in model.results]
         check_results(model, results)
     except ValueError as error:
         raise ValueError(

@@ -1,8 +1,4 @@
-"""The path of penalties for rows in memory: which one is followed, what it costs, and Newton's method along it.
-
-Costs are counted work, in nanoseconds of one core of the machine that measured them. Choices depend on these numbers
-only, never on a clock, and only their ratio matters. ``benchmarks/finish_cost.py`` compares them with measured times.
-"""
+"""The path of penalties for rows in memory: which one is followed, and Newton's method along it."""
 
 import math
 from dataclasses import replace
@@ -14,16 +10,17 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from sgdone.interfaces.objective import Model, Objective, mean
-from sgdone.newton import EXACT, Minimum, Position, Problem, minimise
+from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, minimise
+from sgdone.newton.counted_work import factorises, is_least_squares
 from sgdone.newton.fold_path import FoldPath
 from sgdone.newton.penalty_path import (
-    FIRST,
+    FIRST_EXPONENT,
     NO_COEFFICIENT,
     NO_PENALTY,
     BothUnits,
     LeaveOneOut,
-    Optimum,
     PenaltyGrid,
+    PenaltyOptimum,
     PenaltyPath,
     Readings,
     RowLosses,
@@ -32,9 +29,9 @@ from sgdone.newton.penalty_path import (
     losses_of_constant,
 )
 from sgdone.newton.ridge_path import Gram, RidgePath, gram
-from sgdone.newton.search import MOST_FACTORISED, RESIDUAL_ROUNDING, ByFactors, Factors
+from sgdone.newton.search import RESIDUAL_ROUNDING, ByFactors, Factors
 from sgdone.rows.rows import Block
-from sgdone.rows.validation_rows import FEWEST, ValidationRows
+from sgdone.rows.validation_rows import ValidationRows
 from sgdone.sums.pieces import BlockPieces, is_extreme
 from sgdone.sums.row_sum import MemoryRows
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt
@@ -160,7 +157,7 @@ def best_of_least_squares(sums: SecondOrder, shape: tuple[int, ...]) -> int:
     found = (unexplained + squares @ shares**2) / left**2
     # With few rows for each column scores hardly differ: it is easier to leave penalties that are too large.
     tied = _TIED if freedom < _FEW_ROWS * energy else 0.0
-    return int(ks[found <= (1.0 + tied) * found.min()].max(initial=_FIRST_LOWEST)) if spectrum.size else FIRST
+    return int(ks[found <= (1.0 + tied) * found.min()].max(initial=_FIRST_LOWEST)) if spectrum.size else FIRST_EXPONENT
 
 
 #: Decrement at which one more step is so close to the optimum that the leave-one-out loss there is that of the optimum.
@@ -197,12 +194,12 @@ class ExactPath(PenaltyPath):
         pairs = self.objective.n_free_outputs * (self.objective.n_free_outputs + 1) // 2
         self._cheap = pieces.n_rows * pieces.width**2 * pairs <= _CHEAP
         self.grid: PenaltyGrid = PenaltyGrid()
-        self.optima = dict[int, Optimum]()
+        self.optima = dict[int, PenaltyOptimum]()
         self._start = start
         self._factors: Factors | None = None
         self._least: tuple[Array, Array] | None = None
         self._known = dict[int, tuple[Array, SecondOrder]]()
-        self._position, self._lam = Position(), math.nan
+        self._progress, self._lam = SearchProgress(), math.nan
 
     @property
     def loss(self) -> float:
@@ -210,12 +207,12 @@ class ExactPath(PenaltyPath):
         return self.grid.losses[self.grid.best]
 
     @property
-    def best(self) -> Optimum | None:
+    def best(self) -> PenaltyOptimum | None:
         """The optimum of the best penalty so far; before the first one, the current model of the search."""
         if self.grid.losses:
             return self.optima[self.grid.best]
-        found = self._position.model
-        return None if found is None else Optimum(found, self._lam, np.empty(0), math.nan)
+        found = self._progress.model
+        return None if found is None else PenaltyOptimum(found, self._lam, np.empty(0), math.nan)
 
     def evaluations(self) -> Readings:
         """Find the optima; yields before each reading of the rows."""
@@ -266,15 +263,15 @@ class ExactPath(PenaltyPath):
         """Come close to the optimum, and estimate the loss of new rows there."""
         nearest = min(self._known, key=lambda other: (abs(other - k), other), default=None)
         start, known = (self._start, None) if nearest is None else self._known[nearest]
-        directions, problem, at = self._directions_at(lam), self._problem(lam), self._position
-        found: Minimum = yield from minimise(problem, start, _NEAR, directions, known=known, position=at)
+        directions, problem, at = self._directions_at(lam), self._problem(lam), self._progress
+        found: SearchResult = yield from minimise(problem, start, _NEAR, directions, known=known, progress=at)
         self._factors, curved = directions.factors, directions.curved
         if found.model.size > _MOST_KEPT:
             self._known.clear()
         self._known[k] = curved.model, curved.sums
         inverse = directions.factors.inverse()
         left: RowLosses = yield LeaveOneOut(self.system, found.model, inverse, directions.single)
-        self.optima[k] = Optimum(found.model, lam, left.losses, math.nan)
+        self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan)
         self.grid.record(k, mean(left.losses, self._weights))
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
@@ -283,8 +280,8 @@ class ExactPath(PenaltyPath):
     def _optimum(self, k: int, lam: float, model: Array, losses: Array) -> Readings:
         """The exact optimum."""
         directions = self._directions_at(lam)
-        found: Minimum = yield from minimise(self._problem(lam), model, EXACT, directions, position=self._position)
-        self.optima[k] = Optimum(found.model, lam, losses, found.decrement)
+        found: SearchResult = yield from minimise(self._problem(lam), model, EXACT, directions, progress=self._progress)
+        self.optima[k] = PenaltyOptimum(found.model, lam, losses, found.decrement)
 
     def _problem(self, lam: float) -> Problem:
         return Problem(self.system, self.system.penalties(lam), self.pieces.n_rows, self._least_dispersion)
@@ -293,7 +290,7 @@ class ExactPath(PenaltyPath):
         """Directions by factors. Expensive curvatures only precondition: single precision is enough with a penalty."""
         single = not self._cheap and lam >= _SINGLE * self.pieces.n_rows
         made = ByFactors(self.system, cheap=self._cheap, factors=self._factors, single=single)
-        self._position, self._lam = Position(), lam
+        self._progress, self._lam = SearchProgress(), lam
         return made
 
     @cached_property
@@ -336,114 +333,3 @@ def _largest_eigenvalue(matrix: Array) -> float:
     for _ in range(10):
         vector = matrix @ (vector / max(float(np.linalg.norm(vector)), np.finfo(np.float64).tiny))
     return float(np.linalg.norm(vector))
-
-
-#: Nanoseconds for each product of a curvature or a leverage (dense, one or several outputs, sparse, and of a dense with
-#: a sparse entry), and for each product of a factorisation.
-_DENSE, _DENSE_PAIRS, _SPARSE, _MIXED, _FACTOR = 0.04, 0.03, 3.0, 1.0, 0.015
-#: Nanoseconds for each entry of an evaluation (dense and sparse), for each row, and for calling NumPy.
-_ENTRY, _SPARSE_ENTRY, _ROW, _CALLS = 1.0, 4.0, 60.0, 1.7e5
-#: Curvatures and other evaluations of a path of penalties from nothing, and from a model that is close; leverages of
-#: either.
-_COLD, _WARM, _LEVERAGES = (6, 4), (3, 4), 3
-#: Evaluations of the exact phase over blocks; nanoseconds of reading a row and an entry of it from text.
-_BLOCK_EVALUATIONS, _READ_ROW, _READ_ENTRY = 4, 200.0, 60.0
-#: Nanoseconds of the bank: for calling its loops; for each row and each entry of it in every output; and for each
-#: output and entry of the first rows, which several folds and candidates are trained on many times.
-_BANK_CALLS, _BANK_ROW, _BANK_ENTRY = 8e6, 500.0, 10.0
-_BANK_FIRST, _FIRST_OUTPUT, _FIRST_ENTRY = 4096, 2500.0, 150.0
-#: Nanoseconds of the bank for each entry of a row and an output of a model that trains on it, and for the output.
-_TRAINING_ENTRY, _TRAINING_OUTPUT = 0.7, 60.0
-#: Conjugate gradients with folds: nanoseconds of a product for each entry and column, sparse and dense, and of its
-#: vectors for each coefficient.
-_FOLD_SPARSE, _FOLD_DENSE, _VECTORS = 2.0, 0.5, 6.0
-#: Readings of all rows by the fold models, and by the model of all rows; and by those of several classes, whose
-#: curvature is further from diagonal.
-_PATH, _LAST = 80, 60
-_PATH_OF_CLASSES, _LAST_OF_CLASSES = 120, 400
-#: Folds: see `sgdone.rows.validation_rows`.
-_FOLDS = 3
-
-
-def is_least_squares(objective: Objective) -> bool:
-    """Whether one pass gives the optima of all penalties."""
-    return objective.loss.quadratic and objective.is_regression
-
-
-def factorises(objective: Objective, block: Block) -> bool:
-    """Whether the curvature has a size that can be factorised, in the form of columns or of rows."""
-    return (min(block.rows.n_features, block.n_used) + 1) * objective.n_free_outputs <= MOST_FACTORISED
-
-
-def training_work(rows: int, length: int, outputs: int) -> float:
-    """Work of the bank for some rows, with ``outputs`` scores of all models together."""
-    return rows * outputs * (_TRAINING_ENTRY * length + _TRAINING_OUTPUT)
-
-
-def bank_work(objective: Objective, block: Block) -> float:
-    """Work that the bank is expected to take."""
-    rows, outputs, length = block.n_used, objective.n_outputs, block.rows.typical_length
-    first = min(rows, _BANK_FIRST) * outputs * (_FIRST_OUTPUT + _FIRST_ENTRY * length)
-    return _BANK_CALLS + first + rows * (_BANK_ROW + _BANK_ENTRY * outputs * length)
-
-
-def exact_work(objective: Objective, block: Block, *, warm: bool = False) -> float:
-    """Work of the exact phase from nothing, or from a model that is close."""
-    rows, columns = block.n_used, objective.n_free_outputs
-    span = rows < block.rows.n_features
-    width = (rows if span else block.rows.n_features) + 1
-    # Entries of a row that are reached by BLAS, and others.
-    dense, entries = (width, 0) if span else _lengths(block)
-    products = _products(objective, rows, dense, entries)
-    evaluation = _CALLS + rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * columns)
-    factors = _FACTOR * (width * columns) ** 3
-    if is_least_squares(objective):
-        return evaluation + products + 40.0 * factors
-    curvatures, others = _WARM if warm else _COLD
-    total = (curvatures + others + _LEVERAGES) * evaluation + (curvatures + _LEVERAGES) * products
-    total += (curvatures + 3 * _LEVERAGES) * factors
-    if span:
-        total += _DENSE * rows**2 * block.rows.typical_length + 40.0 * _FACTOR * rows**3
-    return total
-
-
-def fold_work(objective: Objective, block: Block) -> float:
-    """Work of a path of penalties with folds."""
-    entry = sum(part.typical_length * (_FOLD_DENSE if part.is_dense else _FOLD_SPARSE) for _, part in block.rows.parts)
-    product = block.n_used * entry + block.rows.n_features * _VECTORS
-    several = objective.predicts == "softmax"
-    path, last = (_PATH_OF_CLASSES, _LAST_OF_CLASSES) if several else (_PATH, _LAST)
-    return float(product * objective.n_outputs * (path * _FOLDS + last))
-
-
-def exact_work_after(objective: Objective, block: Block) -> float:
-    """Work of the exact phase after the bank, with folds if it cannot factorise; infinite for too few rows."""
-    if factorises(objective, block):
-        return exact_work(objective, block, warm=True)
-    return fold_work(objective, block) if block.n_used >= FEWEST else math.inf
-
-
-def exact_work_from_disk(objective: Objective, block: Block, n_rows: int) -> float:
-    """Work of Newton's method from a model that is close, on ``n_rows`` rows like a block's."""
-    dense, entries = _lengths(block)
-    evaluation = _CALLS + n_rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * objective.n_free_outputs)
-    return _BLOCK_EVALUATIONS * (evaluation + _products(objective, n_rows, dense, entries))
-
-
-def reading_work(block: Block, n_rows: int) -> float:
-    """Work of reading ``n_rows`` rows like a block's from files."""
-    return n_rows * (_READ_ROW + _READ_ENTRY * block.rows.typical_length)
-
-
-def _lengths(block: Block) -> tuple[int, int]:
-    """Entries of a row in dense columns, the intercept's included, and in sparse ones."""
-    lengths = {part.storage: part.typical_length for _, part in block.rows.parts}
-    return lengths["dense"] + 1 if "dense" in lengths else 0, lengths.get("sparse", 0)
-
-
-def _products(objective: Objective, rows: int, dense: int, entries: int) -> float:
-    """Work of a curvature, or of the leverages of all rows."""
-    columns = objective.n_free_outputs
-    pairs = columns * (columns + 1) // 2 if objective.predicts == "softmax" else columns
-    of_dense = rows * dense**2 * (_DENSE if pairs == 1 else _DENSE_PAIRS * pairs)
-    return of_dense + rows * pairs * (_SPARSE * entries**2 / 2 + _MIXED * dense * entries)

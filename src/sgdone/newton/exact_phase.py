@@ -1,7 +1,6 @@
 """The exact phase of a default fit: Newton's method to the optimum, with the best of several penalties."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -10,22 +9,22 @@ from typing import Any, ClassVar, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.method import EndedPhase, Method, Report
+from sgdone.interfaces.method import EndedPhase, FoundModel, Method, Report
 from sgdone.interfaces.objective import FIT_VARIANCE, Estimate, Judgement, Model, Objective, mean
 from sgdone.interfaces.stop_rule import NEVER, Needs, Status, Stop, StopRule, Watch
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import RowError
 from sgdone.newton import EXACT, Problem, SearchRunner
-from sgdone.newton.exact_path import (
+from sgdone.newton.counted_work import (
     bank_work,
     exact_work,
     exact_work_after,
     exact_work_from_disk,
     factorises,
     is_least_squares,
-    path_in_memory,
     reading_work,
 )
+from sgdone.newton.exact_path import path_in_memory
 from sgdone.newton.penalty_path import Evaluated, PenaltyPath, losses_of_constant
 from sgdone.newton.search import MOST_SUMMED
 from sgdone.newton.summed_path import ROWS_PER_COEFFICIENT, ChosenPenalty, SummedPath, has_likelihood
@@ -48,12 +47,6 @@ _HEAD_START, _SMALL = 1.5, 20_000
 _MOST_WORK = 10.0
 #: Rows from which the error of the loss is estimated.
 _JUDGED = 32768
-
-
-def can_be_exact(objective: Objective, stop: StopRule) -> bool:
-    """Whether the loss is smooth and convex with an L2 penalty, and `Gain` would end the fit."""
-    default = stop.tolerance is not None or any(leaf.tolerance is not None for leaf in stop.leaves)
-    return objective.loss.smooth_and_convex and default and objective.l1_ratio == 0
 
 
 @dataclass
@@ -107,62 +100,6 @@ class ExactState:
     def objective(self) -> Objective:
         """The objective, with the penalty if it is given."""
         return self.system.objective
-
-
-@final
-@dataclass(frozen=True)
-class ExactModel:
-    """Model at which an exact phase ended, and the numbers from which the main method can go on.
-
-    Its `copy` is a state of that method, so that one is made only where training continues.
-
-    Parameters
-    ----------
-    main : Method
-        The method that can train further.
-    objective, alpha : Objective, float
-        Objective as it was given, and the penalty.
-    model : Model
-        In the user's units.
-    units : Units
-        Units of the columns.
-    rows, weight : int, float
-        Number of rows with a positive weight, and their mean weight.
-    smoothness : float
-        Curvature of the loss, for step sizes.
-    dtype : dtype
-        Type of the coefficients.
-    frequency : float
-        Number of rows that a row of weight 1 stands for.
-    """
-
-    main: Method
-    objective: Objective
-    alpha: float
-    model: Model
-    units: Units
-    rows: int
-    weight: float
-    smoothness: float
-    dtype: Any
-    frequency: float
-
-    @property
-    def steps(self) -> int:
-        """Number of rows, as after one pass."""
-        return self.rows
-
-    def for_training(self) -> Any:
-        """State of the main method at the model."""
-        return self.main.state_at(self)
-
-    def copy(self) -> Any:
-        """State of the main method at the model, which shares nothing that changes."""
-        return self.for_training()
-
-    def at_columns(self, columns: NDArray[np.int64], n_features: int) -> Any:
-        """State of the main method, with its features as some of ``n_features`` columns."""
-        return self.for_training().at_columns(columns, n_features)
 
 
 class ExactPhase(Method):
@@ -231,6 +168,10 @@ class ExactPhase(Method):
             return state.objective
         return replace(state.objective, alpha=0.0 if best is None else best.lam / state.weight)
 
+    def judgement(self, state: ExactState) -> Judgement | None:
+        """The estimated loss of new rows, once the optimum is reached."""
+        return state.judgement
+
     def summary(self, state: ExactState) -> str:
         """The estimated loss, and a penalty at an end of those that make a difference."""
         parts = [] if state.judgement is None else [state.judgement.loss_text]
@@ -290,8 +231,7 @@ class ExactInMemory(ExactPhase):
 
     def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase | None) -> bool:
         """Whether it is cheaper than the bank is expected to be or, after the bank, worth its cost."""
-        source = stream.source
-        if not source.in_memory or source.part_of_stream or not can_be_exact(objective, stop):
+        if not stop.needs.judgement:  # a rule of the user's own ends the bank
             return False
         if before is None:
             return self.replaces_bank(objective, stream, stop)
@@ -318,8 +258,8 @@ class ExactInMemory(ExactPhase):
         best, judgement = state.path.best, state.judgement
         if ended.status is not Status.CONVERGED:
             return False
-        by_folds = best is not None and best.rows is not None
-        return not by_folds or judgement is None or not judgement.loss > before.method.estimated_loss(before.state)
+        by_folds, earlier = best is not None and best.rows is not None, before.method.judgement(before.state)
+        return not by_folds or judgement is None or earlier is None or not judgement.loss > earlier.loss
 
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
         """Measure the columns; nothing is evaluated yet."""
@@ -338,11 +278,11 @@ class ExactInMemory(ExactPhase):
             state.judgement = replace(self._judge(state), decrement=float("nan"))
 
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
-        """The model, from which the main method can make a state of its own."""
+        """The model, at which the main method can make a state."""
         block, found = stream.block, self.objective(state)
         # With classes the curvature depends on the loss only, and the rows need not be shuffled.
         window = block.used(0, WINDOW) if found.is_regression else np.empty(0, np.uint64)
-        return ExactModel(
+        return FoundModel(
             main,
             state.objective,
             found.known_alpha,
@@ -419,7 +359,7 @@ class ExactFromDisk(ExactPhase):
 
     def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase | None) -> bool:
         """Whether it costs less than reading and training did, and the penalty hardly matters."""
-        if before is None or not stream.source.can_be_read_again or not can_be_exact(objective, stop):
+        if before is None or not stream.source.can_be_read_again or not stop.needs.judgement:
             return False
         n_rows = stream.n_rows or 0
         coefficients = (stream.source.n_features + 1) * objective.n_free_outputs
@@ -443,17 +383,14 @@ class ExactFromDisk(ExactPhase):
         chooses, n_rows = objective.alpha is None and has_likelihood(objective), stream.n_rows or 0
         system = System(objective if chooses else found, state.units.scaling)
         start, lam = system.from_user(model.coef, model.intercept), found.known_alpha * weight
-        problem, judgement = Problem(system, system.penalties(0.0), n_rows), state.run.evaluations.judgement
+        problem, judgement = Problem(system, system.penalties(0.0), n_rows), before.method.judgement(state)
         path = SummedPath(problem, ChosenPenalty(lam, start), chooses=chooses, is_near=True)
         dtype, units = model.coef.dtype, state.units
         return ExactState(system, rows_of(stream), path, n_rows, n_rows, weight, dtype, start, units, judgement)
 
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
         """The state of the main method, moved to the optimum."""
-        model = self.solution(state)
-        before.adopt(model)
-        before.run.solution = model
-        return before
+        return main.moved_to(before, self.solution(state))
 
     def summary(self, state: ExactState) -> str:
         """The validation loss, as text."""
@@ -465,11 +402,6 @@ class ExactFromDisk(ExactPhase):
         assert best is not None
         before = state.before or Judgement(unknown, unknown, 0.0, 0.0, unknown, unknown)
         return replace(before, gain=0.0, gain_error=0.0, decrement=best.decrement)
-
-
-def default_phases(bank: Method, exact: ExactPhase) -> Sequence[Method]:
-    """Phases of a default fit: Newton's method alone, or the bank and then Newton's method, whichever is cheaper."""
-    return exact, bank, exact
 
 
 def _memory(state: ExactState) -> MemoryRows:

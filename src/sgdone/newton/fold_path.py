@@ -11,13 +11,13 @@ from sgdone.kernels.bank import NO_FOLD
 from sgdone.kernels.conjugate_vectors import make_add_scaled, make_advance, make_turn
 from sgdone.newton import EXACT
 from sgdone.newton.penalty_path import (
-    FIRST,
+    FIRST_EXPONENT,
     GIVEN_UNITS,
     NO_COEFFICIENT,
     NO_PENALTY,
     Evaluated,
-    Optimum,
     PenaltyGrid,
+    PenaltyOptimum,
     PenaltyPath,
     Readings,
     as_given,
@@ -338,7 +338,7 @@ class FoldPath(PenaltyPath):
         """Find the optima; yields before each reading of the rows."""
         given = self.objective.alpha
         if given is None and not self._judged.size:
-            given = lam_at(FIRST) / float(self._weights.sum())
+            given = lam_at(FIRST_EXPONENT) / float(self._weights.sum())
         own, other = _Search(self, fold_rows(self.pieces)), None
         if given is None and has_unit_norms(self.pieces.block):
             unscaled = BlockPieces(self.pieces.block, self.pieces.scaling.as_given())
@@ -372,7 +372,7 @@ class FoldPath(PenaltyPath):
         decrement = float(newton.decrements[0])
         self._best = self._as_optimum(newton.coef[:, :outputs], newton.intercept[:outputs], decrement)
 
-    def _as_optimum(self, coef: Array, intercept: Array, decrement: float) -> Optimum:
+    def _as_optimum(self, coef: Array, intercept: Array, decrement: float) -> PenaltyOptimum:
         """A model in the units of the pieces, with the losses of the fold models."""
         chosen, basis = self._chosen, contrasts(self.objective)
         assert chosen is not None
@@ -382,7 +382,7 @@ class FoldPath(PenaltyPath):
         model = np.vstack([coef, intercept])
         if basis is not None:
             model = model @ basis
-        return Optimum(model, chosen.lam, chosen.losses, decrement, self._judged if chosen.losses.size else None)
+        return PenaltyOptimum(model, chosen.lam, chosen.losses, decrement, self._judged if chosen.losses.size else None)
 
     def new_models(self, rows: FoldRows, means: Array) -> FoldNewton:
         """Fold models that predict a constant."""

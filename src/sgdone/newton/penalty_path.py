@@ -26,7 +26,7 @@ from sgdone.sums.units import Units
 
 #: The first k, the default of many libraries, and the largest: of targets that depend on nothing, every larger penalty
 #: is a little better for ever.
-FIRST, LARGEST = 0, 80
+FIRST_EXPONENT, LARGEST = 0, 80
 #: Coefficients of a model that is as good as constant: √(wᵀCw) for the curvature C of the loss, so that each of them is
 #: below as many standard errors; and smallest penalty, as a share of the largest eigenvalue of C, that makes a
 #: difference.
@@ -59,7 +59,7 @@ class PenaltyGrid:
     """
 
     #: The first number k.
-    first: int = FIRST
+    first: int = FIRST_EXPONENT
     losses: dict[int, float] = field(default_factory=dict)
     #: Smallest and largest k that may be tried.
     lowest: float = -math.inf
@@ -114,7 +114,7 @@ class Evaluated(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class Optimum:
+class PenaltyOptimum:
     """The optimum at a penalty.
 
     Parameters
@@ -151,11 +151,11 @@ class PenaltyPath(ABC):
 
     evaluated: Evaluated = Evaluated()
     grid: PenaltyGrid | None = None
-    _best: Optimum | None = None
+    _best: PenaltyOptimum | None = None
     _loss: float = float("nan")
 
     @property
-    def best(self) -> Optimum | None:
+    def best(self) -> PenaltyOptimum | None:
         """The optimum of the best penalty so far; None if there is no model yet."""
         return self._best
 
@@ -217,7 +217,7 @@ class BothUnits(PenaltyPath):
         return self._paths[self._chosen].end
 
     @property
-    def best(self) -> Optimum | None:
+    def best(self) -> PenaltyOptimum | None:
         """The optimum of the better path, in our units."""
         found = self._paths[self._chosen].best
         return None if found is None else replace(found, model=self._to_ours[self._chosen](found.model))

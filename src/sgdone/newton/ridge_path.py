@@ -19,13 +19,13 @@ from sgdone.machine.threads import mapped
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.newton.penalty_path import (
     ALONE,
-    FIRST,
+    FIRST_EXPONENT,
     LARGEST,
     NO_COEFFICIENT,
     NO_PENALTY,
     Evaluated,
-    Optimum,
     PenaltyGrid,
+    PenaltyOptimum,
     PenaltyPath,
     Readings,
     lam_at,
@@ -176,7 +176,7 @@ class RidgePath(PenaltyPath):
         known = values > _FLAT * largest
         values, vectors = np.where(known, values, 0.0), vectors[:, known]
         spectrum = _Spectrum(values[known], vectors, vectors.T @ targets, energy, found, objective.fit_intercept)
-        self.grid.lowest = 2.0 * math.log10(NO_PENALTY * largest) if known.any() else FIRST
+        self.grid.lowest = 2.0 * math.log10(NO_PENALTY * largest) if known.any() else FIRST_EXPONENT
         given = None if objective.alpha is None else objective.alpha * found.weight
         lams = self._lams(spectrum) if given is None else np.array([given])
         rss = spectrum.residual_sums(lams)
@@ -196,7 +196,7 @@ class RidgePath(PenaltyPath):
             self.grid.record(round(2.0 * math.log10(lam)) if self.objective.alpha is None else 0, score)
         place = int(np.lexsort((-lams, np.where(np.isnan(scores), np.inf, scores)))[0])
         lam, own = float(lams[place]), np.empty(0) if losses is None else losses[:, place]
-        self._best = Optimum(spectrum.model(lam, sums, self.pieces.scaling), lam, own, 0.0)
+        self._best = PenaltyOptimum(spectrum.model(lam, sums, self.pieces.scaling), lam, own, 0.0)
         self._loss = float(scores[place])
         return place
 
@@ -210,7 +210,7 @@ class RidgePath(PenaltyPath):
         found = np.array(lams)
         varying = np.flatnonzero(np.logical_not(spectrum.is_constant(found)))
         # One penalty at least, and one at which nothing is left of the coefficients.
-        last = int(varying[-1]) + 2 if varying.size else max(1, round(FIRST - math.ceil(self.grid.lowest)) + 1)
+        last = int(varying[-1]) + 2 if varying.size else max(1, round(FIRST_EXPONENT - math.ceil(self.grid.lowest)) + 1)
         self.grid.highest = math.ceil(self.grid.lowest) + min(last, len(found)) - 1
         return found[:last]
 

@@ -360,7 +360,7 @@ def conjugate_gradients(
 
 
 #: Generator that yields sums, is sent their values, and returns the minimum.
-Search = Generator[RowSum, Any, "Minimum"]
+Search = Generator[RowSum, Any, "SearchResult"]
 
 #: Newton's decrement of an optimum: every coefficient is within 1e-4 standard errors of the exact one.
 EXACT = 5e-9
@@ -428,7 +428,7 @@ class Problem:
 
 @final
 @dataclass(frozen=True)
-class Minimum:
+class SearchResult:
     """Result of a search.
 
     Parameters
@@ -453,7 +453,7 @@ class Minimum:
 
 
 @dataclass
-class Position:
+class SearchProgress:
     """Progress of a search: the last accepted point, and the last decrement."""
 
     at: Point | None = None
@@ -478,7 +478,7 @@ def minimise(
     *,
     known: SecondOrder | None = None,
     most_steps: int = MOST_STEPS,
-    position: Position | None = None,
+    progress: SearchProgress | None = None,
 ) -> Search:
     """Minimise until the decrement is at most ``tol``.
 
@@ -496,38 +496,38 @@ def minimise(
         The sums at the start, if they were evaluated for another penalty: then one step at least is made.
     most_steps : int
         Steps after which the search has stalled.
-    position : Position, optional
+    progress : SearchProgress, optional
         Updated with the progress of the search.
     """
-    position = position or Position()
+    progress = progress or SearchProgress()
     model = np.where(np.isfinite(problem.penalties)[:, None], start, 0.0)
     first = known if known is not None else (yield problem.second_order(model, directions.first_curvature))
     at, idle, decrement = problem.at(model, first), 0, np.inf
     if not (np.isfinite(at.value) and np.all(np.isfinite(at.gradient))):
         raise OverflowError("the loss of the start is too large")
     for step in range(most_steps):
-        position.at = at
+        progress.at = at
         at, direction = yield from directions.at(at)
         if direction is not None and tol > EXACT and at.decrement(direction) <= problem.enough(tol, at):
             # With a tolerance above the exact one, callers use the curvature there.
             at, direction = yield from directions.with_curvature(at, direction)
         if direction is None:
-            position.decrement = np.inf
-            return Minimum(at.model, at, np.inf, step, stalled=True)
+            progress.decrement = np.inf
+            return SearchResult(at.model, at, np.inf, step, stalled=True)
         decrement, unit, enough = at.decrement(direction), problem.dispersion(at.sums), problem.enough(tol, at)
-        position.decrement = decrement
+        progress.decrement = decrement
         if decrement <= enough and at.sums is not known:
             last = direction if tol > EXACT and directions.are_exact else 0.0
-            return Minimum(at.model + last, at, 0.0 if np.isinf(enough) else decrement / unit, step)
+            return SearchResult(at.model + last, at, 0.0 if np.isinf(enough) else decrement / unit, step)
         for share in STEP_FRACTIONS:
             model = at.model + share * direction
             tried = problem.at(model, (yield problem.second_order(model, directions.curvature)))
             if tried.value <= at.value - 2.0 * SUFFICIENT_DECREASE * share * decrement + ROUNDING * abs(at.value):
                 break
         else:
-            return Minimum(at.model, at, decrement / unit, step, stalled=True)
+            return SearchResult(at.model, at, decrement / unit, step, stalled=True)
         idle = 0 if tried.value < at.value - ROUNDING * abs(at.value) else idle + 1
         at = tried
         if idle == _MOST_IDLE:
             break
-    return Minimum(at.model, at, decrement / problem.dispersion(at.sums), step + 1, stalled=True)
+    return SearchResult(at.model, at, decrement / problem.dispersion(at.sums), step + 1, stalled=True)

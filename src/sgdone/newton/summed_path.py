@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sgdone import newton
 from sgdone.interfaces.objective import Objective
-from sgdone.newton import EXACT, Minimum, Position, Problem, together
-from sgdone.newton.penalty_path import Optimum, PenaltyPath, Readings
+from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, together
+from sgdone.newton.penalty_path import PenaltyOptimum, PenaltyPath, Readings
 from sgdone.newton.search import MOST_SUMMED, ByFactors, ByProducts, Directions, Factors, Point, Search
 from sgdone.sums.row_sum import ArraySum, RowSum, SubsetSum
 from sgdone.sums.second_order import LossesAt, SecondOrder, SecondOrderAt
@@ -61,23 +61,23 @@ class ChosenPenalty:
         λ of Σvℓ + ½λ‖w‖².
     start : ndarray
         The model that a search at this penalty starts from.
-    position : Position
+    progress : SearchProgress
         Progress of that search, over all rows or those without the validation rows.
     """
 
     lam: float
     start: Array
-    position: Position = field(default_factory=Position)
+    progress: SearchProgress = field(default_factory=SearchProgress)
 
     @property
     def model(self) -> Array:
         """The last model of the search, or the start."""
-        found = self.position.model
+        found = self.progress.model
         return self.start if found is None else found
 
-    def move(self, lam: float, start: Array, position: Position | None = None) -> None:
+    def move(self, lam: float, start: Array, progress: SearchProgress | None = None) -> None:
         """Continue with another penalty."""
-        self.lam, self.start, self.position = lam, start, position or Position()
+        self.lam, self.start, self.progress = lam, start, progress or SearchProgress()
 
 
 @final
@@ -102,11 +102,11 @@ class SummedPath(PenaltyPath):
 
     Attributes
     ----------
-    found : Minimum or None
+    found : SearchResult or None
         The optimum, once it is known.
     is_separated : bool
         Whether some direction classifies all rows without error.
-    position : Position
+    progress : SearchProgress
         Progress of the search at the penalty.
     """
 
@@ -122,9 +122,9 @@ class SummedPath(PenaltyPath):
     ) -> None:
         self._problem, self._chosen, self._unit, self._key = problem, chosen, unit, key
         self._chooses, self._is_near = chooses, is_near
-        self.found: Minimum | None = None
+        self.found: SearchResult | None = None
         self.is_separated = False
-        self.position = Position()
+        self.progress = SearchProgress()
 
     def evaluations(self) -> Readings:
         """Choose the penalty, find its optimum, and whether the classes are separated."""
@@ -137,28 +137,28 @@ class SummedPath(PenaltyPath):
         elif self._chooses:
             yield from choose(self._problem, chosen, self._unit, self._key)
         problem = self._problem.penalised(chosen.lam)
-        self.found = yield from minimise(problem, chosen.model, EXACT, self.position, known)
+        self.found = yield from minimise(problem, chosen.model, EXACT, self.progress, known)
         if not self._is_near:
             self.is_separated = yield from separates(problem, self.found, chosen.lam)
 
     @property
-    def best(self) -> Optimum:
+    def best(self) -> PenaltyOptimum:
         """The model so far."""
-        found, model = self.found, self.position.model
+        found, model = self.found, self.progress.model
         if found is not None:
-            return Optimum(found.model, self._chosen.lam, np.empty(0), found.decrement)
-        return Optimum(self._chosen.model if model is None else model, self._chosen.lam, np.empty(0), np.nan)
+            return PenaltyOptimum(found.model, self._chosen.lam, np.empty(0), found.decrement)
+        return PenaltyOptimum(self._chosen.model if model is None else model, self._chosen.lam, np.empty(0), np.nan)
 
     @property
     def training_loss(self) -> float:
         """The mean loss of the model so far, perhaps without the validation rows; NaN before its first sum."""
-        at = self.position.at or self._chosen.position.at
+        at = self.progress.at or self._chosen.progress.at
         return float("nan") if at is None else at.sums.loss / at.sums.weight
 
     @property
     def unit(self) -> float:
         """Variance of the targets about the model so far; 1 in classification."""
-        at = self.position.at
+        at = self.progress.at
         return self._unit if at is None else self._problem.dispersion(at.sums)
 
 
@@ -191,7 +191,7 @@ def best_lam(system: System, sums: SecondOrder, model: Array) -> float:
 
 
 def minimise(
-    problem: Problem, start: Array, tol: float, position: Position | None = None, known: SecondOrder | None = None
+    problem: Problem, start: Array, tol: float, progress: SearchProgress | None = None, known: SecondOrder | None = None
 ) -> Search:
     """Minimise until the decrement is at most ``tol``, with directions that take few rounds."""
     system = problem.system
@@ -199,10 +199,10 @@ def minimise(
         directions: Directions = ByFactors(system)
     else:
         directions = ByProducts(system, _RESIDUAL if tol <= EXACT else _ROUGH_RESIDUAL, _MOST_PRODUCTS)
-    return newton.minimise(problem, start, tol, directions, known=known, position=position)
+    return newton.minimise(problem, start, tol, directions, known=known, progress=progress)
 
 
-def separates(problem: Problem, found: Minimum, lam: float) -> Generator[RowSum, Any, bool]:
+def separates(problem: Problem, found: SearchResult, lam: float) -> Generator[RowSum, Any, bool]:
     """Whether a model with a smaller penalty is found that classifies all rows without error.
 
     Tested only for two classes, few coefficients, and a minimum that is wrong about few rows: it takes some rounds.
@@ -215,7 +215,7 @@ def separates(problem: Problem, found: Minimum, lam: float) -> Generator[RowSum,
     for share in _SMALLER_PENALTIES:
         if misses == 0 or not misses <= _FEW_MISSES * problem.n_rows or lam == 0:
             break
-        nearer: Minimum = yield from minimise(problem.penalised(share * lam), model, _ROUGH)
+        nearer: SearchResult = yield from minimise(problem.penalised(share * lam), model, _ROUGH)
         misses, model = nearer.at.sums.misses, nearer.model
     return bool(misses == 0)
 
@@ -245,7 +245,7 @@ def _by_degrees_of_freedom(problem: Problem, chosen: ChosenPenalty) -> Choice:
     """The penalty that `best_lam` finds at its own optimum."""
     for _ in range(_MOST_CHOICES):
         before = chosen.lam
-        found: Minimum = yield from minimise(problem.penalised(before), chosen.start, _ROUGH, chosen.position)
+        found: SearchResult = yield from minimise(problem.penalised(before), chosen.start, _ROUGH, chosen.progress)
         chosen.move(best_lam(problem.system, found.at.sums, found.at.model), found.model)
         if chosen.lam == before:
             break
@@ -302,10 +302,10 @@ class _Tried:
     def add(self, halves: Sequence[int]) -> Generator[RowSum, Any, bool]:
         """Try penalties at the same time; returns whether there are both validation rows and others."""
         halves = [half for half in halves if 2 * _LEAST <= half <= 2 * _MOST and half not in self.losses]
-        positions = [Position() for _ in halves]
+        searches = [SearchProgress() for _ in halves]
         if not self.optima:
-            self._chosen.move(self.lam(halves[0]), self._start, positions[0])
-        models = yield from together(list(map(self._optimum, halves, positions)))
+            self._chosen.move(self.lam(halves[0]), self._start, searches[0])
+        models = yield from together(list(map(self._optimum, halves, searches)))
         if models[0] is None:
             return False
         request = LossesAt(self._problem.system, np.array(models))
@@ -317,17 +317,17 @@ class _Tried:
         self._chosen.move(self.lam(self.best), self.optima[self.best])
         return True
 
-    def _optimum(self, half: int, position: Position) -> Generator[RowSum, Any, Array | None]:
+    def _optimum(self, half: int, progress: SearchProgress) -> Generator[RowSum, Any, Array | None]:
         """The optimum of the rows without the validation rows; None if there are no such rows."""
         nearest = min(self.optima, key=lambda other: abs(other - half), default=None)
         start = self._start if nearest is None else self.optima[nearest]
-        search = minimise(self._problem.penalised(self.lam(half)), start, self._tol, position)
+        search = minimise(self._problem.penalised(self.lam(half)), start, self._tol, progress)
         value = None
         while True:
             try:
                 request = search.send(value)
             except StopIteration as done:
-                found: Minimum = done.value
+                found: SearchResult = done.value
                 return found.model
             value = yield SubsetSum(request, "training", self._key)
             if value is None:

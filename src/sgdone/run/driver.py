@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from sgdone.interfaces.method import EndedPhase, Method, Report, check_needs
+from sgdone.interfaces.method import EndedPhase, Method, Report, check_needs, mismatch
 from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import Pause, Progress, Status, Stop, StopRule, Turn, Watch
 from sgdone.machine import interruption
@@ -25,7 +25,7 @@ Hook = Callable[[Progress], str | None]
 Monitor = Literal["margins"]
 
 #: Entries of rows between two calls of the rules: about ten milliseconds of work.
-_ENTRIES_IN_STRETCH = 1 << 24
+_ENTRIES_IN_CHUNK = 1 << 24
 
 
 @final
@@ -39,14 +39,11 @@ class Clock:
         When the fit began, by ``time.perf_counter``.
     turn, turns : int
         Number of this run among those that follow each other, from 0, and their number.
-    trace : tuple of TraceRow
-        Readings of all rows before the run, which are part of it.
     """
 
     began: float = field(default_factory=lambda: time.perf_counter())
     turn: int = 0
     turns: int = 1
-    trace: "tuple[TraceRow, ...]" = ()
 
 
 def run(
@@ -65,6 +62,7 @@ def run(
     checkpoints: Checkpoints | None = None,
     snapshot: Snapshot | None = None,
     clock: Clock | None = None,
+    earlier: Sequence[TraceRow] = (),
 ) -> Result:
     """Train until a rule stops it.
 
@@ -86,8 +84,8 @@ def run(
     start : Model, optional
         The model to start from; zero by default.
     resume : Result, optional
-        Another run to continue, bit for bit if it ended with a pass; its state is changed in place, and its objective
-        and step size stay as they were. A rule that differs from the rule of the other run starts again.
+        Another run to continue, bit for bit if it ended with a pass; its objective and step size stay as they were. A
+        rule that differs from the rule of the other run starts again.
     hooks : sequence of callables
         Called after each chunk of rows; a returned text stops the run.
     monitors : sequence of str
@@ -100,6 +98,8 @@ def run(
         A snapshot of the same run, to go on from, bit for bit.
     clock : Clock, optional
         The clock of the fit that the run is part of; by default one that starts now.
+    earlier : sequence of TraceRow
+        Readings of all rows before the run, which are part of it.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def run(
         elif resume is None:
             stream.skip_unused()
     loop = TrainingLoop(
-        stream, rng, main, objective, stop, resume, hooks, monitors, block_size, checkpoints, clock or Clock()
+        stream, rng, main, objective, stop, resume, hooks, monitors, block_size, checkpoints, clock or Clock(), earlier
     )
     best, trained = None, list[Method]()
     for phase in phases:
@@ -142,7 +142,7 @@ def run(
             continue
         if phase is main and best is None:
             best = loop.train_main(start, step, resume, snapshot)
-        elif phase is not main and phase.is_worthwhile(objective, loop.stream, stop, best):
+        elif phase is not main and loop.is_worthwhile(phase, best):
             best = loop.train_optional(phase, best)
             trained.append(phase)
     assert best is not None
@@ -249,17 +249,18 @@ class TrainingLoop:
         block_size: int | None,
         checkpoints: Checkpoints | None,
         clock: Clock,
+        earlier: Sequence[TraceRow],
     ) -> None:
         self.source, self.stream, self._rng = stream.source, stream, rng
         self._main, self._objective, self._stop = main, objective, stop
         same_rule = resume is not None and resume.rule in ("", stop.state_key)
         self._rule = ActiveRule(stop, stream, resume.rule_state if resume is not None and same_rule else None)
-        self.trace = Trace(list(clock.trace), task=objective.task)
+        self.trace = Trace(earlier, task=objective.task)
         self._hooks, self._monitors, self._checkpoints = hooks, monitors, checkpoints
         self._began = clock.began
         self._turn = Turn(self._seconds, clock.turn, clock.turns)
         #: Rows read and passes begun before the stream, and passes of optional phases.
-        self._passes_before = len(clock.trace)
+        self._passes_before = len(earlier)
         self._rows_before = self._passes_before * (stream.n_rows or 0)
         self._optional_passes = 0.0
         #: Updates of the phase before this one, and those in addition to the method's whose model is returned.
@@ -270,7 +271,7 @@ class TrainingLoop:
         #: The snapshot between two phases, and whether the last snapshot could be written.
         self._between_phases: Snapshot | None = None
         self._is_written = False
-        self._stretch = block_size or max(1, _ENTRIES_IN_STRETCH // max(1, stream.block.rows.typical_length))
+        self._chunk_rows = block_size or max(1, _ENTRIES_IN_CHUNK // max(1, stream.block.rows.typical_length))
         self._pass_loss, self._pause = float("nan"), Pause()
         self._progress: Progress | None = None
         #: Whether a callback has requested the end.
@@ -282,6 +283,12 @@ class TrainingLoop:
             return best is None
         spent = best.ended.status is Status.BUDGET_SPENT and not self._stop.bounded
         return best.ended.status is Status.CONVERGED or spent
+
+    def is_worthwhile(self, phase: Method, best: EndedPhase | None) -> bool:
+        """Whether an optional phase can be used, and is expected to gain more than it costs."""
+        if mismatch(phase, self._objective, phase.rule(self._stop), self.source):
+            return False
+        return phase.is_worthwhile(self._objective, self.stream, self._stop, best)
 
     def train_main(
         self,
@@ -304,7 +311,7 @@ class TrainingLoop:
             if resume is None:
                 state = main.start(self._objective, self.stream, start, step)
             else:
-                state = main.resume(resume.state, self.stream)
+                state = main.resume(resume.state.copy(), self.stream)
             main.begin_pass(state)
         beginning = state.copy() if main.can_diverge else None
         if snapshot is not None and snapshot.ended is not None:
@@ -450,7 +457,7 @@ class TrainingLoop:
         self, method: Method, state: Any, rule: ActiveRule, pause: Pause, own_pause: Pause
     ) -> tuple[Report, bool]:
         """Train on the next chunk of rows, and append to the trace; returns whether rows were read."""
-        source, stream, chunk = self.source, self.stream, self._stretch
+        source, stream, chunk = self.source, self.stream, self._chunk_rows
         block, first = method.prepare(state, stream.block), stream.position
         self._pause = pause
         # A method that reads all rows in each update makes several of them between two calls, if the rule allows.

@@ -10,7 +10,7 @@ from sgdone.interfaces.objective import Judgement, Objective
 from sgdone.interfaces.stop_rule import Needs
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
-from sgdone.newton import Position, Problem, SearchRunner, minimise
+from sgdone.newton import Problem, SearchProgress, SearchRunner, minimise
 from sgdone.newton.search import MOST_FACTORISED, ByFactors, ByProducts
 from sgdone.rows.rows import Block, Rows, Scaling, check_rows
 from sgdone.rows.source import Stream
@@ -39,7 +39,7 @@ class NewtonSearch:
     value: float = 0.0
     decrement: float = 0.0
     rows: int = 0
-    position: Position = field(default_factory=Position, init=False, repr=False, compare=False)
+    progress: SearchProgress = field(default_factory=SearchProgress, init=False, repr=False, compare=False)
     followed: SearchRunner | None = field(default=None, init=False, repr=False, compare=False)
 
     def __deepcopy__(self, memo: Any) -> "NewtonSearch":
@@ -131,7 +131,7 @@ class Newton(BatchSolver):
         except OverflowError:
             return False
         _count(state, sums, block)
-        at = search.position
+        at = search.progress
         if at.model is not None:
             search.value, search.decrement, search.rows = at.value, at.decrement, block.n_used
             found = system.to_user(at.model)
@@ -144,10 +144,10 @@ def _begun(system: System, state: State, search: NewtonSearch, block: Block) -> 
     coef, intercept = state.running()
     start = system.from_user(coef[None, :], np.array([intercept]))
     penalties = system.penalties(state.objective.known_alpha * block.n_used / search.scale**2)
-    problem, search.position = Problem(system, penalties, block.n_used), Position()
+    problem, search.progress = Problem(system, penalties, block.n_used), SearchProgress()
     directions = ByFactors(system) if start.size <= MOST_FACTORISED else ByProducts(system)
     # A stopping rule ends it.
-    return SearchRunner(MemoryRows(block), minimise(problem, start, 0.0, directions, position=search.position))
+    return SearchRunner(MemoryRows(block), minimise(problem, start, 0.0, directions, progress=search.progress))
 
 
 def _count(state: State, sums: SecondOrder, block: Block) -> None:

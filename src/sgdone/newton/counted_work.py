@@ -1,0 +1,122 @@
+"""Work of the phases of a default fit, counted in advance, by which they are chosen.
+
+Costs are in nanoseconds of one core of the machine that measured them. Choices depend on these numbers only, never on a
+clock, and only their ratio matters. ``benchmarks/finish_cost.py`` compares them with measured times.
+"""
+
+import math
+
+from sgdone.interfaces.objective import Objective
+from sgdone.newton.search import MOST_FACTORISED
+from sgdone.rows.rows import Block
+from sgdone.rows.validation_rows import FEWEST
+
+#: Nanoseconds for each product of a curvature or a leverage (dense, one or several outputs, sparse, and of a dense with
+#: a sparse entry), and for each product of a factorisation.
+_DENSE, _DENSE_PAIRS, _SPARSE, _MIXED, _FACTOR = 0.04, 0.03, 3.0, 1.0, 0.015
+#: Nanoseconds for each entry of an evaluation (dense and sparse), for each row, and for calling NumPy.
+_ENTRY, _SPARSE_ENTRY, _ROW, _CALLS = 1.0, 4.0, 60.0, 1.7e5
+#: Curvatures and other evaluations of a path of penalties from nothing, and from a model that is close; leverages of
+#: either.
+_COLD, _WARM, _LEVERAGES = (6, 4), (3, 4), 3
+#: Evaluations of the exact phase over blocks; nanoseconds of reading a row and an entry of it from text.
+_BLOCK_EVALUATIONS, _READ_ROW, _READ_ENTRY = 4, 200.0, 60.0
+#: Nanoseconds of the bank: for calling its loops; for each row and each entry of it in every output; and for each
+#: output and entry of the first rows, which several folds and candidates are trained on many times.
+_BANK_CALLS, _BANK_ROW, _BANK_ENTRY = 8e6, 500.0, 10.0
+_BANK_FIRST, _FIRST_OUTPUT, _FIRST_ENTRY = 4096, 2500.0, 150.0
+#: Nanoseconds of the bank for each entry of a row and an output of a model that trains on it, and for the output.
+_TRAINING_ENTRY, _TRAINING_OUTPUT = 0.7, 60.0
+#: Conjugate gradients with folds: nanoseconds of a product for each entry and column, sparse and dense, and of its
+#: vectors for each coefficient.
+_FOLD_SPARSE, _FOLD_DENSE, _VECTORS = 2.0, 0.5, 6.0
+#: Readings of all rows by the fold models, and by the model of all rows; and by those of several classes, whose
+#: curvature is further from diagonal.
+_PATH, _LAST = 80, 60
+_PATH_OF_CLASSES, _LAST_OF_CLASSES = 120, 400
+#: Folds that are expected: one to five are drawn, see `sgdone.rows.validation_rows`.
+_EXPECTED_FOLDS = 3
+
+
+def is_least_squares(objective: Objective) -> bool:
+    """Whether one pass gives the optima of all penalties."""
+    return objective.loss.quadratic and objective.is_regression
+
+
+def factorises(objective: Objective, block: Block) -> bool:
+    """Whether the curvature has a size that can be factorised, in the form of columns or of rows."""
+    return (min(block.rows.n_features, block.n_used) + 1) * objective.n_free_outputs <= MOST_FACTORISED
+
+
+def training_work(rows: int, length: int, outputs: int) -> float:
+    """Work of the bank for some rows, with ``outputs`` scores of all models together."""
+    return rows * outputs * (_TRAINING_ENTRY * length + _TRAINING_OUTPUT)
+
+
+def bank_work(objective: Objective, block: Block) -> float:
+    """Work that the bank is expected to take."""
+    rows, outputs, length = block.n_used, objective.n_outputs, block.rows.typical_length
+    first = min(rows, _BANK_FIRST) * outputs * (_FIRST_OUTPUT + _FIRST_ENTRY * length)
+    return _BANK_CALLS + first + rows * (_BANK_ROW + _BANK_ENTRY * outputs * length)
+
+
+def exact_work(objective: Objective, block: Block, *, warm: bool = False) -> float:
+    """Work of the exact phase from nothing, or from a model that is close."""
+    rows, columns = block.n_used, objective.n_free_outputs
+    span = rows < block.rows.n_features
+    width = (rows if span else block.rows.n_features) + 1
+    # Entries of a row that are reached by BLAS, and others.
+    dense, entries = (width, 0) if span else _lengths(block)
+    products = _products(objective, rows, dense, entries)
+    evaluation = _CALLS + rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * columns)
+    factors = _FACTOR * (width * columns) ** 3
+    if is_least_squares(objective):
+        return evaluation + products + 40.0 * factors
+    curvatures, others = _WARM if warm else _COLD
+    total = (curvatures + others + _LEVERAGES) * evaluation + (curvatures + _LEVERAGES) * products
+    total += (curvatures + 3 * _LEVERAGES) * factors
+    if span:
+        total += _DENSE * rows**2 * block.rows.typical_length + 40.0 * _FACTOR * rows**3
+    return total
+
+
+def fold_work(objective: Objective, block: Block) -> float:
+    """Work of a path of penalties with folds."""
+    entry = sum(part.typical_length * (_FOLD_DENSE if part.is_dense else _FOLD_SPARSE) for _, part in block.rows.parts)
+    product = block.n_used * entry + block.rows.n_features * _VECTORS
+    several = objective.predicts == "softmax"
+    path, last = (_PATH_OF_CLASSES, _LAST_OF_CLASSES) if several else (_PATH, _LAST)
+    return float(product * objective.n_outputs * (path * _EXPECTED_FOLDS + last))
+
+
+def exact_work_after(objective: Objective, block: Block) -> float:
+    """Work of the exact phase after the bank, with folds if it cannot factorise; infinite for too few rows."""
+    if factorises(objective, block):
+        return exact_work(objective, block, warm=True)
+    return fold_work(objective, block) if block.n_used >= FEWEST else math.inf
+
+
+def exact_work_from_disk(objective: Objective, block: Block, n_rows: int) -> float:
+    """Work of Newton's method from a model that is close, on ``n_rows`` rows like a block's."""
+    dense, entries = _lengths(block)
+    evaluation = _CALLS + n_rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * objective.n_free_outputs)
+    return _BLOCK_EVALUATIONS * (evaluation + _products(objective, n_rows, dense, entries))
+
+
+def reading_work(block: Block, n_rows: int) -> float:
+    """Work of reading ``n_rows`` rows like a block's from files."""
+    return n_rows * (_READ_ROW + _READ_ENTRY * block.rows.typical_length)
+
+
+def _lengths(block: Block) -> tuple[int, int]:
+    """Entries of a row in dense columns, the intercept's included, and in sparse ones."""
+    lengths = {part.storage: part.typical_length for _, part in block.rows.parts}
+    return lengths["dense"] + 1 if "dense" in lengths else 0, lengths.get("sparse", 0)
+
+
+def _products(objective: Objective, rows: int, dense: int, entries: int) -> float:
+    """Work of a curvature, or of the leverages of all rows."""
+    columns = objective.n_free_outputs
+    pairs = columns * (columns + 1) // 2 if objective.predicts == "softmax" else columns
+    of_dense = rows * dense**2 * (_DENSE if pairs == 1 else _DENSE_PAIRS * pairs)
+    return of_dense + rows * pairs * (_SPARSE * entries**2 / 2 + _MIXED * dense * entries)
