@@ -24,27 +24,20 @@ class SklearnCallbacks(FitCallbacks):
     def __init__(self, estimator: Any, attributes: Callable[[FittedModel], dict[str, Any]]) -> None:
         self._estimator, self._attributes = estimator, attributes
 
-    @property
-    def active(self) -> bool:
-        """Whether the estimator has callbacks."""
-        return bool(getattr(self._estimator, "_skl_callbacks", []))
-
     def begin(self, n_models: int, max_passes: int | None, data: dict[str, Any]) -> None:
         """Begin a fit of some models to the data, which are the user's own X, whose columns may have names."""
         self._data = data
         self._n_models = n_models
         self._max_passes = max_passes
-        if not hasattr(self._estimator, "_init_callback_context"):
-            return
         single = n_models == 1
         self._root = self._estimator._init_callback_context(
             max_subtasks=self._max_passes if single else n_models, sequential_subtasks=single
         )
         self._root.call_on_fit_task_begin(estimator=self._estimator, **data)
 
-    def hook(self, model: int, name: str, current_model: CurrentModel) -> "ModelTask | None":
+    def hook(self, model: int, name: str, current_model: CurrentModel) -> "ModelTask":
         """A hook for the run of one model."""
-        return ModelTask(self, model, name, current_model) if self.active else None
+        return ModelTask(self, model, name, current_model)
 
     def open(self, parent: Any = None, **options: Any) -> Any:
         """Begin a task under another one or the fit."""
@@ -70,8 +63,7 @@ class SklearnCallbacks(FitCallbacks):
 
     def end(self, model: FittedModel) -> None:
         """The fit is over."""
-        if hasattr(self, "_root"):
-            self.close(self._root, lambda: model)
+        self.close(self._root, lambda: model)
 
 
 @final

@@ -245,7 +245,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             loaded = LoadedRows.for_fit(X, y, sample_weight, options, SklearnChecks(self))
             last = vars(self).get("_fitted")
             rows = replace(loaded, start=start_model(loaded, options, coef_init, intercept_init, last))
-        callbacks = SklearnCallbacks(self, _attributes)
+        callbacks = SklearnCallbacks(self, _attributes) if getattr(self, "_skl_callbacks", None) else None
         self._adopt(fit(rows, options, hook=self._progress_hook, callbacks=callbacks))
         return self._warn_of_divergence()
 

@@ -134,20 +134,15 @@ class ModelHook(ABC):
 
 
 class FitCallbacks(ABC):
-    """Callbacks that follow the passes of a fit: those of scikit-learn."""
-
-    @property
-    @abstractmethod
-    def active(self) -> bool:
-        """Whether there is any."""
+    """Callbacks that follow the passes of a fit."""
 
     @abstractmethod
     def begin(self, n_models: int, max_passes: int | None, data: dict[str, Any]) -> None:
         """Begin a fit of some models to the data."""
 
     @abstractmethod
-    def hook(self, model: int, name: str, current_model: CurrentModel) -> ModelHook | None:
-        """A hook for the run of one model; None if nothing follows it."""
+    def hook(self, model: int, name: str, current_model: CurrentModel) -> ModelHook:
+        """A hook for the run of one model."""
 
     @abstractmethod
     def end(self, model: FittedModel) -> None:
@@ -215,7 +210,7 @@ def train_models(
     n_models = len(problem.sources)
     hooks = _hooks_of_models(problem, options, hook, callbacks)
     # Callbacks are called in the order in which classes are trained: one after the other.
-    workers = 1 if callbacks is not None and callbacks.active else _n_workers(options.n_jobs, n_models)
+    workers = 1 if callbacks is not None else _n_workers(options.n_jobs, n_models)
     clock = replace(problem.clock or Clock(), turns=-(-n_models // workers))
     interrupted = threading.Event()
 
