@@ -131,7 +131,7 @@ def rows_from(place: Callable[[int], str] | None) -> Iterator[None]:
 
 
 def row_place(row: int) -> str:
-    """Where a row is, for a message.
+    """Place of a row, for a message.
 
     Examples
     --------

@@ -117,7 +117,7 @@ class Share(NamedTuple):
 
 
 def share_with_interval(outcomes: Iterable[bool], of: str = "pairs") -> Share:
-    """How many of some outcomes are true, with the exact 95 % interval of the share.
+    """Number of outcomes that are true, with the exact 95 % interval of their share.
 
     Examples
     --------

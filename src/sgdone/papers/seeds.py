@@ -104,7 +104,7 @@ def verdicts_of(by_seed: Sequence[Sequence[Claim]]) -> list[ClaimVerdict]:
 
 
 def held(verdicts: Sequence[ClaimVerdict]) -> str:
-    """How many hold.
+    """Number of sentences that hold.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def with_table(page: str, results: Iterable[Results]) -> str:
 
 
 def _why(verdict: ClaimVerdict) -> str:
-    """In how many seeds it holds, the share of pairs, and the reason, or else the numbers of the first seed."""
+    """Number of seeds in which a claim holds, the share of pairs, and the reason or the numbers of the first seed."""
     return "; ".join(filter(None, (verdict.text, verdict.together, verdict.reason or verdict.measured[0])))
 
 

@@ -100,7 +100,7 @@ class AsgdRegression(RiskCurves):
     smoke: ClassVar = {"trials": 4, "samples": 2000}
 
     def expected_risks(self, method: str, points: Points) -> Array:
-        """By the recursion of second moments."""
+        """Expected excess risks, by the recursion of second moments."""
         return expected_risks(method, points)
 
     def trial_risks(self, points: Points, seed: np.random.SeedSequence) -> dict[str, list[float]]:

@@ -51,7 +51,7 @@ class AsgdSchedule(RiskCurves):
     smoke: ClassVar = {"trials": 2, "samples": 2000}
 
     def expected_risks(self, method: str, points: Points) -> Array:
-        """By the recursion of second moments."""
+        """Expected excess risks, by the recursion of second moments."""
         if method == BATCH:
             return np.asarray(EIGENVALUES.sum() / points)
         A, start = np.diag(EIGENVALUES), np.ones(EIGENVALUES.size)

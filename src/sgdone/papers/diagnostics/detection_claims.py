@@ -67,7 +67,7 @@ class Line:
 
 
 def lines_of(rows: Sequence[Row]) -> dict[str, list[Line]]:
-    """By design, one line per γ, over the runs in which the diagnostic fired."""
+    """Lines of each design, one per γ, over the runs in which the diagnostic fired."""
     lines: dict[str, list[Line]] = {}
     for n_rows, burn_in, gamma in distinct(rows, "n_rows", "burn_in", "gamma"):
         runs = where(rows, n_rows=n_rows, burn_in=burn_in, gamma=gamma, fired=1)

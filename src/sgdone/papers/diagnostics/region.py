@@ -186,7 +186,7 @@ def errors_of(rows: Sequence[Row], correlation: float) -> Array:
 
 
 def _overlap_claim(errors: Array, region: PflugRegion) -> Claim:
-    """How well the region approximates the polygon."""
+    """Quality of the approximation of the polygon by the region."""
     return Claim(
         _APPROXIMATES,
         f"correlation 0.3 (the paper gives no design): intersection over union of the two regions ≥ {ENOUGH:g}",
@@ -203,7 +203,7 @@ def _overlaps(errors: Array, region: PflugRegion) -> str:
 
 
 def shape_claims(region: PflugRegion) -> list[Claim]:
-    """Where the region is and what bounds it."""
+    """Position of the region, and its bounds."""
     centre = float(region.drift(np.zeros((1, 2)))[0])
     angles = np.linspace(0.0, 2 * np.pi, 360, endpoint=False)
     large = replace(region, gamma=2 * region.largest_elliptic_step)

@@ -67,7 +67,7 @@ class SimulatedProblem(NamedTuple):
         return float(brentq(lambda scale: scale**2 - ratio * _variance(scale * size), 1e-3, 10.0))
 
     def data_model(self) -> GaussianModel:
-        """How rows and outcomes are drawn."""
+        """Distribution of rows and outcomes."""
         response = binary if self.snr is None or self.logistic else normal(1.0 / np.sqrt(self.snr))
         return GaussianModel(decaying(self.n_features), self.scale * np.eye(self.n_features), response)
 

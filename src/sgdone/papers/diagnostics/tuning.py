@@ -187,7 +187,7 @@ def tune_and_measure(
 
 
 def measured_curves(rows: Sequence[Row], names: tuple[str, str], *keys: str) -> dict[Any, tuple[Array, Array]]:
-    """By the keys: the passes, and the errors (runs × passes) at them."""
+    """Passes, and the errors at them (runs × passes), by the values of the keys."""
     found = {}
     for key, own in grouped(where(rows, stage="measured"), *keys).items():
         found[key] = column(own, "passes", **{names[0]: 0}), by_run(own, *names)

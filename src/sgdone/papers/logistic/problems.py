@@ -124,7 +124,7 @@ class LogisticProblem:
 
     @cached_property
     def separable_rows(self) -> NDArray[np.bool_]:
-        """Which rows are separable."""
+        """Mask of the separable rows."""
         return np.arange(len(self.rows)) >= len(self.rows) - len(self.separable)
 
     @property

@@ -72,7 +72,7 @@ class Best:
 
 
 def bests_of(rows: Sequence[Row]) -> dict[tuple[str, str], Best]:
-    """By set and method."""
+    """Runs with the best λ of each data set and method."""
     found: dict[tuple[str, str], Best] = {}
     for (data, method, alpha), own in grouped(rows, "data", "method", "lambda").items():
         gradients = column(own, "gradients", trial=own[0]["trial"])

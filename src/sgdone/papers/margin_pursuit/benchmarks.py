@@ -147,7 +147,7 @@ def _draw_margins(axis: Axes, best: Best) -> None:
 
 
 def _draw_skew(axis: Axes, best: Best) -> None:
-    """On a separate axis at the right: the skew has no unit, margins have."""
+    """Draw the skew on an axis of its own at the right, because it has no unit and margins have one."""
     skew = axis.twinx()
     skew.plot(best.gradients, best.mean("skew"), color=_SKEW, linestyle=":", linewidth=1.7)
     axis.plot([], [], color=_SKEW, linestyle=":", linewidth=1.7, label="skew (right axis)")

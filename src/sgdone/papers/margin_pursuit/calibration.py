@@ -202,7 +202,7 @@ def _inverses(risks: Array, gamma: Array, scales: Array) -> tuple[Array, Array]:
 
 
 def curves_of(rows: Sequence[Row]) -> dict[str, dict[float, tuple[Array, Array]]]:
-    """By panel and curve: x and y."""
+    """Points (x, y) of each curve, by panel and curve."""
     return {
         panel: {curve: (column(one, "x"), column(one, "value")) for curve, one in grouped(own, "curve").items()}
         for panel, own in grouped(rows, "panel").items()

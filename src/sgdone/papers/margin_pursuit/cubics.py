@@ -144,7 +144,7 @@ def _nearest(roots: Array, wanted: float) -> float:
 
 
 def _as_printed(cubic: Cubic, name: str, eta: float, gamma: float) -> Cubic:
-    """With the constant d of (16) or (17) as the paper has it; (14) is right."""
+    """Cubic with the constant d of (16) or (17) as printed in the paper; (14) is printed correctly."""
     alpha, rest = (eta - 1.0) / eta, gamma - gamma**3 / 6
     if name == "(14)":
         return cubic

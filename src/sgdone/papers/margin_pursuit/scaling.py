@@ -158,7 +158,7 @@ class Panel:
 
 
 def panels_of(rows: Sequence[Row], grid: Sequence[float]) -> dict[tuple[str, str], Panel]:
-    """By set and reading of the step size; the best λ of the grid is that of the lowest mean test error anywhere."""
+    """Panels by data set and reading of the step size; the best λ has the lowest mean test error at any point."""
     panels = {}
     for (data, steps), own in grouped(rows, "data", "steps").items():
         errors = {key: by_run(runs, "trial", "test_error") for key, runs in grouped(own, "scale", "lambda").items()}

@@ -159,7 +159,7 @@ def claims_on_images(rows: Sequence[Row], loss: str, reasons: Reasons) -> list[C
 
 
 def sensitivity_claim(rows: Sequence[Row], loss: str) -> Claim:
-    """How iterations grow from α̃ = 1/10 to 1/200."""
+    """Growth of the iterations from α̃ = 1/10 to 1/200."""
     runs = runs_of(rows, loss)
     growth = [
         [runs[data, SMALL, trial][which]["iterations"] / tests[which]["iterations"] for which in (test, MARGIN)]
@@ -215,7 +215,7 @@ def _consistent(
 
 
 def _early_stops(rows: Sequence[Row]) -> str:
-    """How often SVS stops as soon as it can: after two checks, of 2p samples each."""
+    """Share of runs in which SVS stops as soon as it can: after two checks of 2p samples each."""
     small = [row for row in rows if row["test"].startswith("SVS")]
     early = np.mean([row["fired"] and row["iterations"] == 4 * int(row["test"].rpartition(" ")[2]) for row in small])
     return f"SVS stops at its second check, the earliest it can, in {early:.0%} of its runs: these do not differ in k"

@@ -71,7 +71,7 @@ class TerminationHeavyTails(TerminationComparison[NDArray[np.float64]]):
         return [*drawn, *(trial._replace(data=_normal_counterpart(trial.data)) for trial in drawn)]
 
     def sizes(self, data: str) -> Mapping[int, tuple[int, ...]]:
-        """On normal data only the margin test is compared."""
+        """Sizes of SVS; none on normal data, where only the margin test runs."""
         return dict.fromkeys(SVS_SIZES, ()) if _is_normal(data) else SVS_SIZES
 
     def rows_and_accuracy(self, data: str, prepared: NDArray[np.float64]) -> tuple[Source, Accuracy]:
