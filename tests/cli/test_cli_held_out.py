@@ -9,8 +9,9 @@ from sklearn.metrics import confusion_matrix, log_loss, roc_auc_score
 from cli.files import write_csv
 from sgdone import LinearClassifier, load
 from sgdone.cli import fit_data
-from sgdone.cli.held_out import HeldOutInput, held_out_rows
+from sgdone.cli.held_out import HeldOutInput
 from sgdone.cli.input_data import open_data
+from sgdone.fit.hold_out import held_out_rows
 from sgdone.fit.loaded_rows import LoadedRows
 from sgdone.readers.table import ReadOptions
 
@@ -135,17 +136,29 @@ def test_copies_are_held_out_together_unless_few_rows_differ(rng):
     assert held_out.sum(axis=1).min() > 5
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_files_in_parts_and_partitions_hold_out_the_same_rows(sgdone, rng, tmp_path, monkeypatch, seed):
+@pytest.fixture
+def reports(sgdone, tmp_path, monkeypatch):
+    """Reports of a fit to the same file in memory, in parts and on Dask."""
     pytest.importorskip("distributed", reason="Dask is not installed")
     monkeypatch.setattr("sgdone.dask.engine.connected", lambda address: nullcontext())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def reported(columns, *options):
+        path = write_csv(tmp_path / "t.csv", columns)
+        return {name: sgdone("fit", path, *options, *more, "--json").report for name, more in PLACES_OF_ROWS.items()}
+
+    return reported
+
+
+PLACES_OF_ROWS = {"memory": (), "parts": ("--max-memory", "1MB"), "dask": ("--dask", "local")}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_files_in_parts_and_partitions_hold_out_the_same_rows(sgdone, reports, rng, tmp_path, seed):
     a, b, c = rng.standard_normal((3, 12_000)).round(3)
     columns = {"a": a, "b": b, "c": c, "y": a + b + rng.standard_normal(12_000)}
-    path = write_csv(tmp_path / "t.csv", columns)
-    options = ("fit", path, "--task", "regression", "--seed", seed)
-    models = {"memory": (), "parts": ("--max-memory", "1MB"), "dask": ("--dask", "local")}
-    found = {name: sgdone(*options, *more, "--json").report for name, more in models.items()}
+    options = ("--task", "regression", "--seed", seed)
+    found = reports(columns, *options)
     assert [report["streamed"] for report in found.values()] == [False, True, False]
     chosen = held_out_rows(np.column_stack([a, b, c]), columns["y"], "regression", seed)
     spread = np.std(columns["y"][chosen])
@@ -154,15 +167,30 @@ def test_files_in_parts_and_partitions_hold_out_the_same_rows(sgdone, rng, tmp_p
         assert (scores["rows"], report["fitted_rows"]) == (chosen.sum(), 12_000 - chosen.sum())
         # The spread of the labels of these rows, which others do not have.
         assert scores["rmse"] / np.sqrt(1 - scores["r2"]) == pytest.approx(spread, rel=1e-12)
-    for name, more in models.items():
-        first = sgdone(*options, *more, "--model", tmp_path / "m").stdout.splitlines()[0]
+    for name, more in PLACES_OF_ROWS.items():
+        first = sgdone("fit", tmp_path / "t.csv", *options, *more, "--model", tmp_path / "m").stdout.splitlines()[0]
         said = "the saved model is then fitted on all rows"
         assert first.endswith(said if name == "memory" else "the model is not fitted again with them")
 
 
+def test_copies_and_rare_classes_are_treated_alike_everywhere(reports, rng):
+    """Few different rows, and classes of one or two rows, in memory, in parts and on Dask."""
+    n = 40_000
+    a, b = rng.integers(0, 4, n), rng.integers(0, 5, n)
+    y = np.where(a + b + rng.standard_normal(n) > 4, "yes", "no").astype(object)
+    rare = rng.choice(n, 30, replace=False)
+    y[rare] = [f"rare{k // 2}" for k in range(30)]
+    chosen = held_out_rows(np.column_stack([a, b]), y, "classification", 0)
+    assert set(y[~chosen]) == set(y)
+    assert 0.08 < chosen.mean() < 0.12
+    for report in reports({"a": a, "b": b, "y": y}, "--stop", 1).values():
+        assert report["held_out"]["rows"] == chosen.sum()
+        assert report["fitted_rows"] == n - chosen.sum()
+
+
 def test_rows_whose_number_is_not_known(rng, tmp_path, monkeypatch):
     """The share falls as rows are read; in the end those are scored that are held out if the number is known."""
-    monkeypatch.setattr("sgdone.cli.held_out._MOST", 100)
+    monkeypatch.setattr("sgdone.fit.hold_out.MOST_HELD_OUT", 100)
     path = write_csv(tmp_path / "t.csv", {"a": rng.standard_normal(60_000), "y": rng.standard_normal(60_000)})
     opened = open_data([str(path)], ReadOptions(skip_unlabelled=True, max_memory=10**6))
     assert opened.others is not None

@@ -16,7 +16,6 @@ from sgdone import losses
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import table_errors_named, usage
 from sgdone.cli.fit_data import FitArguments, FitData, decided_task, with_names
-from sgdone.cli.held_out import held_out_key, held_out_share
 from sgdone.cli.input_data import check_bits, file_input, is_dataset, named
 from sgdone.cli.options import Options
 from sgdone.cli.scores import BaseRate
@@ -30,9 +29,11 @@ from sgdone.cluster import (
     facts_of_rows,
     held_out_rows,
 )
+from sgdone.cluster.partition import AskHoldOutFacts
 from sgdone.cluster.tables import KindsOfColumns, KindVotes
 from sgdone.fit.fit import fit
 from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.hold_out import FEWEST_ROWS, HoldOut
 from sgdone.fit.options import as_rule
 from sgdone.interfaces.method import by_name
 from sgdone.losses.learning_task import Task
@@ -247,7 +248,8 @@ class PartitionedData(FitData):
         labels = as_classes(facts.values) if task == "classification" else facts.values
         rows = replace(columns, y=labels, unlabelled=facts.unlabelled)
         super().__init__(arguments, rows, task, options.of_fit(task, labels))
-        self._opened, self._share = opened, 0.0
+        self._opened = opened
+        self._hold_out: HoldOut | None = None
         #: Sends requests after the fit.
         self._rounds = Rounds(opened.engine)
         self._trace: Any = ()
@@ -257,16 +259,16 @@ class PartitionedData(FitData):
 
     def hold_out(self) -> None:
         """Leave out rows by the hashes of their features, in each partition."""
-        self._share = held_out_share(self._opened.facts.rows)
-        self._n_held_out = None if self._share else 0
+        if self._opened.facts.rows >= FEWEST_ROWS:
+            self._hold_out, self._n_held_out = HoldOut.of_seed(self.arguments.options.seed), None
 
     def fit(self, line: ProgressLine) -> FittedModel:
         """Train where the partitions are."""
         opened = self._opened
         n_columns = None if self.columns_are_known else opened.facts.n_columns
         line.now("training", counts="round")
-        key = held_out_key(self.arguments.options.seed)
-        opened.rounds.encode(Preparation(self.task, n_columns, self._share, key))
+        facts = None if self._hold_out is None else opened.rounds.sum(AskHoldOutFacts(self.task, self._hold_out))
+        opened.rounds.encode(Preparation(self.task, n_columns, self._hold_out, facts))
         with table_errors_named(self.rows.name):
             model = fit(PartitionedRows(opened.engine, self.checkpoints), self.options, hook=line.hook)
         self._trace = model.trace_
@@ -288,7 +290,7 @@ class PartitionedData(FitData):
 
     def held_out(self, model: FittedModel) -> tuple[Table | None, NDArray[Any] | None]:
         """The labels of the rows that partitions hold out, and the outputs, which are computed where the rows are."""
-        if not self._share:
+        if self._hold_out is None:
             return None, None
         found = held_out_rows(self._rounds, model.coef_, model.intercept_)
         self._n_held_out = 0 if found is None else found.labels.size

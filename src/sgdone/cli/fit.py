@@ -13,7 +13,6 @@ from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import INTERRUPTED, complain, table_errors_named
 from sgdone.cli.fit_data import FitArguments, FitData, data_here
-from sgdone.cli.held_out import FEWEST_ROWS
 from sgdone.cli.input_data import (
     OpenedData,
     for_model,
@@ -28,6 +27,7 @@ from sgdone.cli.leakage import Leak, possible_leaks
 from sgdone.cli.report import report_of, scored_fit, scores_warning, show
 from sgdone.cli.scores import score, score_opened
 from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.hold_out import FEWEST_ROWS
 from sgdone.interfaces.stop_rule import Status
 from sgdone.machine import interruption
 from sgdone.message_text import listed

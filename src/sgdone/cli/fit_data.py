@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import table_errors_named, usage
-from sgdone.cli.held_out import HeldOutInput, held_out_rows
+from sgdone.cli.held_out import HeldOutInput
 from sgdone.cli.input_data import OpenedData, for_task, named, open_data
 from sgdone.cli.option_groups import CheckpointOptions, FitOutput, ScoredRows
 from sgdone.cli.options import Options
@@ -23,6 +23,7 @@ from sgdone.fit.checkpoints import FitCheckpoints
 from sgdone.fit.columns import FILE_CHECKS
 from sgdone.fit.fit import fit
 from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.hold_out import held_out_rows
 from sgdone.fit.loaded_rows import LoadedRows
 from sgdone.fit.options import FitOptions
 from sgdone.fit.streamed_rows import StreamedRows

@@ -10,10 +10,10 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from sgdone.fit.hold_out import FEWEST_DIFFERENT, Hashes, HoldOut, below, first_rows, held_out_share
 from sgdone.fit.labels import encode_known, plain_labels, signs
 from sgdone.losses.learning_task import Task
 from sgdone.matrices.mixed_matrix import MixedMatrix, arrays_of
-from sgdone.matrices.row_hash import row_hashes
 from sgdone.matrices.stacking import widened
 from sgdone.readers.file_parts import FilePart
 from sgdone.readers.locations import Place
@@ -22,7 +22,7 @@ from sgdone.rows.blocks import rows_of
 from sgdone.rows.faults import as_classes, refuse_masked
 from sgdone.rows.rows import Block, aligned, roles_of_features
 from sgdone.rows.source import ArraySource
-from sgdone.sums.row_sum import MemoryRows, message
+from sgdone.sums.row_sum import MemoryRows, RowSum, message
 from sgdone.tables import TableEncoding, arrow_table, is_frame
 
 Array = NDArray[np.float64]
@@ -324,6 +324,74 @@ def _fault(part: FilePart, error: Exception) -> str:
 @final
 @message
 @dataclass(frozen=True)
+class HoldOutFacts:
+    """Facts about all rows, by which partitions hold out the rows that would be held out in memory.
+
+    Parameters
+    ----------
+    partitions, rows : ndarray of int64
+        Numbers of the partitions, and of their rows.
+    smallest : ndarray of uint64
+        The 200 smallest different hashes of rows.
+    classes : ndarray
+        The classes, sorted; empty in regression.
+    first : ndarray of int64
+        The first partition that has each class.
+    """
+
+    partitions: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    smallest: Hashes
+    classes: NDArray[Any]
+    first: NDArray[np.int64]
+
+    def merge(self, other: "HoldOutFacts") -> "HoldOutFacts":
+        """The facts about the rows of both."""
+        classes, inverse = np.unique(np.concatenate([self.classes, other.classes]), return_inverse=True)
+        first = np.full(classes.size, np.iinfo(np.int64).max)
+        np.minimum.at(first, inverse, np.concatenate([self.first, other.first]))
+        return HoldOutFacts(
+            np.concatenate([self.partitions, other.partitions]),
+            np.concatenate([self.rows, other.rows]),
+            np.unique(np.concatenate([self.smallest, other.smallest]))[:FEWEST_DIFFERENT],
+            classes,
+            first,
+        )
+
+    def held_out_rows(self, hold_out: HoldOut, number: int, X: Any, y: NDArray[Any], task: Task) -> NDArray[np.bool_]:
+        """Mask of the rows of a partition that are held out."""
+        n_rows = int(self.rows.sum())
+        choice = hold_out.unless_few_differ(self.smallest.size, n_rows)
+        hashes = choice.hashes(X, int(self.rows[self.partitions < number].sum()))
+        held_out = np.asarray(hashes < below(held_out_share(n_rows)))
+        if task == "classification":
+            rows = first_rows(y)
+            held_out[rows[self.first[np.searchsorted(self.classes, y[rows])] == number]] = False
+        return held_out
+
+
+@final
+@message
+@dataclass(frozen=True)
+class AskHoldOutFacts(RowSum):
+    """Ask for `HoldOutFacts`."""
+
+    task: Task
+    hold_out: HoldOut
+
+    def of(self, partition: Partition) -> HoldOutFacts | None:
+        """The facts about the rows of a partition."""
+        if not partition.n_rows:
+            return None
+        hashes = np.unique(self.hold_out.hashes(partition.X))[:FEWEST_DIFFERENT]
+        classes = np.unique(as_classes(partition.y)) if self.task == "classification" else np.empty(0)
+        number, rows = np.array([partition.number]), np.array([partition.n_rows])
+        return HoldOutFacts(number, rows, hashes, classes, np.full(classes.size, partition.number))
+
+
+@final
+@message
+@dataclass(frozen=True)
 class Preparation:
     """Labels as the task needs them, the same number of columns everywhere, and rows held out for scores.
 
@@ -333,23 +401,24 @@ class Preparation:
         Labels that are whole numbers become integers in classification.
     n_columns : int or None
         Number of columns of sparse rows: parts of svmlight files have as many as their largest index. None leaves them.
-    share : float
-        Share of the rows that are held out.
-    key : int
-        Draws them by a hash of their features: the same rows however they are cut into partitions, with all copies.
+    hold_out : HoldOut, optional
+        Hashes by which rows are held out: the same rows however they are cut into partitions.
+    facts : HoldOutFacts, optional
+        What that needs to know of all rows.
 
     Examples
     --------
-    >>> rows = Partition(0, np.arange(1000.0)[:, None], np.ones(1000))
-    >>> made = Preparation("classification", None, 0.1, 2**61).prepared(rows)
+    >>> rows, choice = Partition(0, np.arange(1000.0)[:, None], np.ones(1000)), HoldOut(2**61)
+    >>> facts = AskHoldOutFacts("classification", choice).of(rows)
+    >>> made = Preparation("classification", None, choice, facts).prepared(rows)
     >>> made.n_rows, made.held_out.n_rows, made.y.dtype.kind
-    (909, 91, 'i')
+    (910, 90, 'i')
     """
 
     task: Task
     n_columns: int | None
-    share: float
-    key: int
+    hold_out: HoldOut | None = None
+    facts: "HoldOutFacts | None" = None
 
     def prepared(self, partition: Partition) -> Partition:
         """The rows to train on, with those that are held out."""
@@ -361,7 +430,7 @@ class Preparation:
         y = as_classes(partition.y) if self.task == "classification" else partition.y
         number = partition.number
         table = Table(X, y, weights=partition.sample_weight, unlabelled=partition.unlabelled, place=partition.place)
-        if not self.share:
+        if self.hold_out is None or self.facts is None:
             return Partition.of_table(number, table)
-        chosen = row_hashes(X, self.key) < np.uint64(self.share * 2.0**64)
+        chosen = self.facts.held_out_rows(self.hold_out, number, X, y, self.task)
         return Partition.of_table(number, table.at(~chosen), held_out=Partition.of_table(number, table.at(chosen)))
