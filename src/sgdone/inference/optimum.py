@@ -205,6 +205,9 @@ class LargeOptimum:
         return np.isfinite(self.penalties)
 
 
+Optimum = FactorisedOptimum | LargeOptimum
+
+
 def find_large_optimum(sample: Sample, start: Array) -> LargeOptimum:
     """Minimise the loss until a step is below 0.01 standard errors of every combination of coefficients."""
     objective, system = sample.objective, sample.system

@@ -10,7 +10,7 @@ from scipy.special import expit, log_softmax, logsumexp
 
 from sgdone.inference.covariance import Covariance
 from sgdone.inference.identification import Identification
-from sgdone.inference.optimum import FactorisedOptimum, LargeOptimum
+from sgdone.inference.optimum import Optimum
 from sgdone.inference.sample import Sample
 from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import single_thread
@@ -81,7 +81,7 @@ class Predictor:
     def of(
         cls,
         sample: Sample,
-        optimum: FactorisedOptimum | LargeOptimum,
+        optimum: Optimum,
         covariance: Covariance,
         features: Sequence[str],
         classes: Sequence[Any] | None,

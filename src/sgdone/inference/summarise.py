@@ -8,7 +8,7 @@ from scipy import stats
 
 from sgdone.inference.coefficients import Layout, SummarisedModel
 from sgdone.inference.covariance import Cov
-from sgdone.inference.estimate import Estimate, estimate
+from sgdone.inference.estimate import Estimate, Estimation
 from sgdone.inference.refusals import is_exact
 from sgdone.inference.sample import Sample
 from sgdone.inference.summary import Head, Summary
@@ -42,7 +42,7 @@ def summarise(
     """
     layout = Layout.of(sample.objective, model, columns)
     with single_thread():
-        found = estimate(sample, model, layout, cov, chosen=columns is not None)
+        found = Estimation(sample, model, layout, cov, columns is not None).estimate()
     coef, errors = found.coef.copy(), np.full(layout.size, np.nan)
     if found.covariance is not None:
         errors = found.covariance.standard_errors()
