@@ -27,22 +27,9 @@ Array = NDArray[np.float64]
 class SummarisedModel:
     """A fitted model, as far as its summary needs it.
 
-    Parameters
-    ----------
-    coef, intercept : ndarray
-        Outputs × features, and one number per output.
-    feature_names : sequence of str
-        Names of the features.
-    classes : sequence or None
-        Labels; None for a regression.
-    reference : int
-        The number of the class that others are compared with.
-    alpha : float
-        The penalty of the fit.
-    verdict : str
-        Why the fit stopped.
-    is_minimum : bool
-        Whether the model is presented as the optimum with that penalty.
+    ``coef`` is outputs × features, and ``intercept`` one number per output. Others are compared with the class number
+    ``reference``; in a regression ``classes`` is None. ``is_minimum`` says whether the model is presented as the
+    optimum with the penalty ``alpha``.
     """
 
     coef: Array
@@ -58,16 +45,10 @@ class SummarisedModel:
 def chosen_columns(
     columns: Sequence[Any] | None, names: Sequence[str], coding: "ReferenceCoding | None" = None
 ) -> NDArray[np.intp] | None:
-    """Numbers of the features of a summary, in the order in which they are named first.
+    """Numbers of the features of a summary, in the order in which they are named first; None for all.
 
-    Parameters
-    ----------
-    columns : sequence of str or int, or None
-        Names of features or of columns of a table, or numbers of features of the model; None for all.
-    names : sequence of str
-        Names of the features of the model.
-    coding : ReferenceCoding or None
-        The features of the summary, if they are not those of the model.
+    ``columns`` are names of features or of columns of a table, or numbers of features of the model; with a ``coding``
+    the features of the summary are not those of the model.
 
     Examples
     --------
@@ -86,7 +67,10 @@ def chosen_columns(
         if isinstance(column, str) and column == INTERCEPT and column not in known:
             continue
         if coding is not None and isinstance(column, str) and column in coding.columns:
-            asked.append(_of_column(column, coding))
+            asked.append(tuple(coding.columns[column].tolist()))
+            if not asked[-1]:
+                reason = coding.left_out.get(column, "the rows have one level only, or another column determines it")
+                raise ValueError(f"column {column!r} has no coefficients in the summary: {reason}")
             continue
         if coding is not None and column in coding.left_out and column not in known:
             raise ValueError(f"column {column!r} has no coefficients in the summary: {coding.left_out[column]}")
@@ -110,14 +94,6 @@ def _feature(column: Any, known: dict[str, int], columns: Sequence[str]) -> int:
     return int(column) % len(known)
 
 
-def _of_column(column: str, coding: "ReferenceCoding") -> tuple[int, ...]:
-    found = tuple(coding.columns[column].tolist())
-    if not found:
-        reason = coding.left_out.get(column, "the rows have one level only, or another column determines it")
-        raise ValueError(f"column {column!r} has no coefficients in the summary: {reason}")
-    return found
-
-
 def _of_feature(feature: int, name: str, coding: "ReferenceCoding") -> int:
     place = int(np.searchsorted(coding.kept, feature))
     if place < coding.kept.size and coding.kept[place] == feature:
@@ -138,14 +114,8 @@ def _of_feature(feature: int, name: str, coding: "ReferenceCoding") -> int:
 class Layout:
     """The coefficients of a summary, output by output, the intercept first.
 
-    Attributes
-    ----------
-    columns : ndarray of int
-        Features of the summary.
-    outputs : ndarray
-        Each output of the summary in terms of those of the objective, a row each.
-    labels : list or None
-        The class of each output; None if there is one output.
+    ``columns`` are the features of the summary. Each row of ``outputs`` has an output of the summary in terms of those
+    of the objective, and ``labels`` its class if there are several.
     """
 
     objective: Objective
@@ -157,19 +127,17 @@ class Layout:
     @classmethod
     def of(cls, objective: Objective, model: SummarisedModel, columns: NDArray[np.intp] | None) -> "Layout":
         """Two classes: the one that is not the reference. Several classes: each against the reference or the rest."""
-        chosen = np.arange(len(model.feature_names)) if columns is None else columns
-        names = model.feature_names
-        if objective.predicts == "softmax":
-            others = [k for k in range(objective.n_outputs) if k != model.reference]
-            identity = np.eye(objective.n_outputs)
-            assert model.classes is not None
-            labels = [model.classes[k] for k in others]
-            return cls(objective, chosen, identity[others] - identity[model.reference], labels, names)
+        names, classes = model.feature_names, model.classes
+        chosen = np.arange(len(names)) if columns is None else columns
+        if classes is None or len(classes) == 2:
+            sign = -1.0 if classes is not None and model.reference == 1 else 1.0
+            return cls(objective, chosen, np.array([[sign]]), None, names)
+        identity = np.eye(len(classes))
         if objective.predicts == "one_vs_rest":
-            assert model.classes is not None
-            return cls(objective, chosen, np.eye(objective.n_outputs), list(model.classes), names)
-        sign = -1.0 if model.classes is not None and model.reference == 1 else 1.0
-        return cls(objective, chosen, np.array([[sign]]), None, names)
+            return cls(objective, chosen, identity, list(classes), names)
+        others = [k for k in range(len(classes)) if k != model.reference]
+        labels = [classes[k] for k in others]
+        return cls(objective, chosen, identity[others] - identity[model.reference], labels, names)
 
     @property
     def has_intercept(self) -> bool:

@@ -29,14 +29,9 @@ _UNDETERMINED = 1e-8
 class Identification:
     """Directions that the rows do not determine.
 
-    Attributes
-    ----------
-    dropped : ndarray of int
-        Columns whose coefficients can be set to 0 without loss: each is a combination of the others.
-    null : ndarray
-        Orthonormal basis of the directions, width × their number, in units in which columns have norm 1.
-    size : ndarray
-        Norms of the columns.
+    The coefficients of ``dropped`` columns can be set to 0 without loss: each is a combination of the others. ``null``
+    is an orthonormal basis of the directions, width × their number, in units in which columns have norm 1; ``size`` has
+    their norms.
     """
 
     dropped: Columns
@@ -69,19 +64,9 @@ class Identification:
 
 
 def identification(free: NDArray[np.bool_], products: Array) -> Identification | None:
-    """Find linear dependencies among the columns.
+    """Linear dependencies among the columns that are ``free``; None if there are none.
 
-    Parameters
-    ----------
-    free : ndarray of bool
-        Columns to consider.
-    products : ndarray
-        Sums of products of the columns, the intercept last.
-
-    Returns
-    -------
-    Identification or None
-        None if the columns are independent.
+    ``products`` are sums of products of the columns, the intercept last.
     """
     size = np.sqrt(np.maximum(np.diagonal(products), 0.0))
     known = np.flatnonzero(free & (size > 0))
