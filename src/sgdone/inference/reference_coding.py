@@ -24,20 +24,16 @@ from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.message_text import enumerate_names
 from sgdone.tables import ColumnFeatures
 
+Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 
 @final
 @dataclass(frozen=True)
 class FeatureChoice:
-    """Features of a summary, in terms of those of the model.
+    """Features of a summary: those of the model that are kept, in ascending order, and new ones that come last.
 
-    Parameters
-    ----------
-    kept : ndarray of int
-        Features of the model, in ascending order.
-    others : list of ndarray
-        Sets of features: a feature for each marks the rows that have none of them. They come last.
+    For each of ``others``, a set of features, the new one marks the rows that have none of them.
     """
 
     kept: Numbers
@@ -72,26 +68,13 @@ def _sparse_columns(X: Any, columns: Numbers, extra: Sequence[NDArray[np.bool_]]
     return sparse.csr_array(chosen if not extra else sparse.hstack(parts, format="csr"))
 
 
-Array = NDArray[np.float64]
-
-NO_ROWS = "no rows"
-
-
 @final
 @dataclass(frozen=True)
 class LevelContrasts:
     """The levels of a category or of a part of a date, as a summary has them.
 
-    Attributes
-    ----------
-    name : str
-        ``occupation``, or ``dteday.month``.
-    reference : str or None
-        The level that the others are compared with; None if each level has a coefficient.
-    levels : int
-        Number of levels that rows have.
-    features : ndarray of int
-        Features of the summary.
+    ``reference`` is the level that the others are compared with; None if each level has a coefficient. ``levels``
+    counts those that rows have, and ``features`` are features of the summary.
     """
 
     name: str
@@ -109,26 +92,11 @@ class ReferenceCoding:
     and the coefficients of the others are differences from it. Rows of each level stay as they are: nothing is
     estimated differently, and the predictions of a model are the same.
 
-    Attributes
-    ----------
-    names : list of str
-        Names of the features of the summary.
-    model_names : sequence of str
-        Names of the features of the model.
-    kept : ndarray of int
-        Features of the model that the summary has; those of ``factors`` with ``has_other`` follow them.
-    factors : tuple of Factor
-        In the order in which they were coded: those that determine others come before them.
-    numbers : tuple of DeterminedNumber
-        Columns of numbers that are left out because a factor determines them.
-    has_intercept : bool
-        Whether the model has an intercept. Otherwise the first factor has a feature for each level.
-    contrasts : tuple of LevelContrasts
-        The categories and parts of dates, in the order of the table.
-    columns : dict
-        Features of the summary by column of the table, and by part of a date.
-    left_out : dict
-        Features and columns that are left out, and why.
+    ``names`` are those of the features of the summary: the features ``kept`` of the model, and then those of
+    ``factors`` with ``has_other``. Factors are in the order in which they were coded, those that determine others
+    before them; a factor also determines the columns ``numbers``, which are left out. Without an intercept the first
+    factor has a feature for each level. ``contrasts`` are in the order of the table; ``columns`` has the features of
+    the summary by column and by part of a date, and ``left_out`` says why features and columns are not among them.
     """
 
     names: list[str]
@@ -141,20 +109,10 @@ class ReferenceCoding:
     columns: dict[str, Numbers]
     left_out: dict[str, str]
 
-    def reference_names(self) -> dict[str, str]:
-        """The reference level of each feature that is compared with one."""
-        return {
-            self.names[j]: own.reference
-            for own in self.contrasts
-            if own.reference is not None
-            for j in own.features.tolist()
-        }
-
     @property
     def choice(self) -> FeatureChoice:
         """The features that are kept, and those that are added."""
-        others = [factor.features[:-1] for factor in self.factors if factor.has_other]
-        return FeatureChoice(self.kept, others)
+        return FeatureChoice(self.kept, [factor.features[:-1] for factor in self.factors if factor.has_other])
 
     def rows(self, X: Any) -> Any:
         """Encoded rows with the features of the summary; dense columns are not copied unless some are left out."""
@@ -191,7 +149,7 @@ class ReferenceCoding:
 
     def is_unknown(self, X: Any) -> NDArray[np.bool_]:
         """Whether each encoded row has a level, or a pair of levels, that no row of the summary had."""
-        codes = self._codes(X)
+        codes = level_codes(X, [factor.features[factor.features >= 0] for factor in self.factors])
         unknown = np.zeros(X.shape[0], dtype=bool)
         for own, factor in zip(codes, self.factors, strict=True):
             unknown |= ~np.append(factor.present, False)[own]
@@ -202,9 +160,6 @@ class ReferenceCoding:
         for number in self.numbers:
             unknown |= X.dense[:, number.feature] != np.append(number.values, np.nan)[codes[number.factor]]
         return unknown
-
-    def _codes(self, X: Any) -> NDArray[np.int32]:
-        return level_codes(X, [factor.features[factor.features >= 0] for factor in self.factors])
 
 
 def reference_coding(
@@ -218,20 +173,7 @@ def reference_coding(
 ) -> ReferenceCoding:
     """Choose the features of a summary of encoded rows.
 
-    Parameters
-    ----------
-    columns : sequence of ColumnFeatures
-        How each column of the table was encoded.
-    names : sequence of str
-        Names of the features.
-    rows : array, CSR matrix or MixedMatrix
-        Encoded rows.
-    labels : ndarray or None
-        Classes of the rows; None for a regression.
-    weight : ndarray or None
-        Weights of the rows; those of weight 0 do not count.
-    fit_intercept : bool
-        Whether the model has an intercept.
+    ``labels`` is None for a regression; rows of weight 0 do not count.
 
     Examples
     --------
@@ -320,16 +262,9 @@ def _contrasts(factor: Factor, names: Sequence[str], places: Numbers, others: di
         features = np.append(features, others[factor.name])
     reference = None
     if factor.reference >= 0:
-        reference = _level_name(factor, factor.reference, names)
+        reference = _feature_name(factor, factor.reference, names).removeprefix(f"{factor.name}=")
     levels = int(factor.present[:-1].sum()) + int(factor.has_other)
     return LevelContrasts(factor.name, reference, levels, features.astype(np.intp))
-
-
-def _level_name(factor: Factor, level: int, names: Sequence[str]) -> str:
-    """The level without the name of its factor."""
-    if factor.features[level] < 0:
-        return "(other)"
-    return str(names[factor.features[level]]).removeprefix(f"{factor.name}=")
 
 
 def _columns(
@@ -355,7 +290,7 @@ def _left_out(
             yield factor.name, f"determined by {enumerate_names([factors[s.factor].name for s in factor.sources])}"
             continue
         for level in np.flatnonzero(~factor.present & (factor.features >= 0)).tolist():
-            yield str(names[factor.features[level]]), NO_ROWS
+            yield str(names[factor.features[level]]), "no rows"
         for source, levels in factor.sources:
             for level in np.unique(levels[levels >= 0]).tolist():
                 if factor.features[level] >= 0:
