@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
-from sgdone.diagnose.columns import BLOCK, column_hashes
+from sgdone.diagnose.columns import column_hashes
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.sums.row_sum import RowSum, message
 
@@ -111,7 +111,7 @@ class ColumnHashes(RowSum):
             matrix: Any = part.whole()
             matrix = matrix if used.size == matrix.shape[0] else matrix[used]
             by_columns = sparse.csc_array(matrix) if part.is_sparse else matrix
-            found[columns] = column_hashes(by_columns, BLOCK, rows.first_row)
+            found[columns] = column_hashes(by_columns, rows.first_row)
         return HashSum(found)
 
 

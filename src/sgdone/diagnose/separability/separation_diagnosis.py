@@ -72,21 +72,19 @@ def separation(
         raise ValueError(f"loss must be 'logistic' or 'exponential': found {loss!r}")
     rows = check_rows(X)
     names = names_of(X, feature_names, rows.shape[1])
-    labels = check_labels(y, rows.shape[0])
+    known, numbers = check_labels(y, rows.shape[0])
     weights = check_weights(sample_weight, rows.shape[0])
-    present = np.unique(labels.numbers[weights > 0.0])
+    present = np.unique(numbers[weights > 0.0])
     if present.size > 2:
-        names_of_classes = labels.classes.tolist()
+        labels = known.tolist()
         answers = {
-            names_of_classes[k]: _binary(
-                rows, labels.numbers == k, weights, fit_intercept, loss, None, names, ("the rest", labels.classes[k])
-            )
+            labels[k]: _binary(rows, numbers == k, weights, fit_intercept, loss, None, names, ("the rest", known[k]))
             for k in present
         }
         return SeparationByClass(answers)
-    last = labels.classes[present[-1]]
-    other = labels.classes[present[0]] if present.size == 2 else "no other"
-    return _binary(rows, labels.numbers == present[-1], weights, fit_intercept, loss, start, names, (other, last))
+    other = known[present[0]] if present.size == 2 else "no other"
+    classes = other, known[present[-1]]
+    return _binary(rows, numbers == present[-1], weights, fit_intercept, loss, start, names, classes)
 
 
 def _binary(
@@ -102,18 +100,17 @@ def _binary(
     used = np.flatnonzero(weights)
     whole = used.size == weights.size
     design = SignedDesign(X if whole else X[used], np.where(positive, 1.0, -1.0)[used], fit_intercept)
-    separable = np.zeros(weights.size, dtype=bool)
     try:
         with single_thread():
             part = partition(design, None if start is None else _in_units(design, start))
     except Undecided as reason:
+        none = np.zeros(weights.size, dtype=bool)
         return Separation(
-            "undecided", str(reason), separable, None, names, classes, loss, fit_intercept, design, None, weights[used]
+            "undecided", str(reason), none, None, names, classes, loss, fit_intercept, design, None, weights[used]
         )
-    separable[used] = part.separable
-    certificate = _certificate(design, part, weights, classes[1])
+    proof = _certificate(design, part, weights, classes[1])
     return Separation(
-        certificate.kind, "", separable, certificate, names, classes, loss, fit_intercept, design, part, weights[used]
+        proof.kind, "", proof.separable_rows, proof, names, classes, loss, fit_intercept, design, part, weights[used]
     )
 
 

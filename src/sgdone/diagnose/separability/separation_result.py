@@ -12,7 +12,7 @@ from sgdone.diagnose.separability import limit
 from sgdone.diagnose.separability.certificate import Certificate, Kind
 from sgdone.diagnose.separability.design import SignedDesign
 from sgdone.diagnose.separability.limit import LossName, find_finite_part, find_finite_part_large
-from sgdone.diagnose.separability.partition import ProvedPartition
+from sgdone.diagnose.separability.partition import ProvedPartition, rows_times
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import counted, shown_label
 
@@ -188,8 +188,6 @@ class Separation:
     @cached_property
     def _matrix(self) -> Any:
         """A as a CSR matrix in the user's units."""
-        from sgdone.diagnose.separability.partition import rows_times
-
         scaled = rows_times(1.0 / self.design.row_scale, self.design.matrix())
         scaled.data /= self.design.column_scale[scaled.indices]
         return scaled
