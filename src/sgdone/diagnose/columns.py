@@ -162,7 +162,13 @@ def summarise_columns(X: Any) -> ColumnSummary:
     ([1], [2], [(0, 3)])
     """
     by_columns: Any = sparse.csc_array(X) if is_sparse(X) else X
-    nonzeros, lowest, highest = _sparse_extremes(by_columns) if is_sparse(X) else _dense_extremes(X)
+    if is_sparse(X):
+        nonzeros = int(np.count_nonzero(X.data))
+        lowest, highest = (
+            np.asarray(end.toarray(), dtype=np.float64).ravel() for end in (by_columns.min(0), by_columns.max(0))
+        )
+    else:
+        nonzeros, lowest, highest = _dense_extremes(X)
     largest = np.maximum(-lowest, highest)
     too_large = np.flatnonzero(largest > math.sqrt(np.finfo(X.dtype).max))
     same = lowest == highest
@@ -183,18 +189,6 @@ def _dense_extremes(X: NDArray[Any]) -> tuple[int, Array, Array]:
         nonzeros += int(np.count_nonzero(block))
         lowest, highest = np.minimum(lowest, block.min(axis=0)), np.maximum(highest, block.max(axis=0))
     return nonzeros, lowest, highest
-
-
-def _sparse_extremes(X: Any) -> tuple[int, Array, Array]:
-    lowest, highest = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    lengths = np.diff(X.indptr)
-    filled = np.flatnonzero(lengths)
-    if filled.size:
-        starts = X.indptr[filled]
-        lowest[filled], highest[filled] = np.minimum.reduceat(X.data, starts), np.maximum.reduceat(X.data, starts)
-    gaps = lengths < X.shape[0]
-    lowest[gaps], highest[gaps] = np.minimum(lowest[gaps], 0.0), np.maximum(highest[gaps], 0.0)
-    return int(np.count_nonzero(X.data)), lowest, highest
 
 
 def column_hashes(X: Any, first_row: int = 0) -> Hashes:

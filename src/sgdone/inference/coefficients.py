@@ -177,12 +177,6 @@ class Layout:
         """Number of the feature of each coefficient of an output; that of the intercept follows the last feature."""
         return np.append(np.full(int(self.has_intercept), len(self.feature_names), dtype=np.intp), self.columns)
 
-    @property
-    def free_outputs(self) -> Array:
-        """Each output of the summary in terms of the free outputs of the sums."""
-        basis = contrasts(self.objective)
-        return self.outputs if basis is None else self.outputs @ basis
-
     def combinations(self, sample: Sample, outputs: Array | None = None) -> Any:
         """The coefficients in terms of those in the units of the sums: a row of a CSR matrix each, output by output.
 
@@ -198,18 +192,16 @@ class Layout:
             if shift is not None:
                 first[0, :-1] = -(shift * sample.units) * inverse
             rows = sparse.csr_array(sparse.vstack([sparse.csr_array(first), rows]))
-        own = sparse.csr_array(self.free_outputs if outputs is None else outputs)
-        return sparse.csr_array(sparse.kron(own, rows, format="csr"))
+        if outputs is None:
+            basis = contrasts(self.objective)
+            outputs = self.outputs if basis is None else self.outputs @ basis
+        return sparse.csr_array(sparse.kron(sparse.csr_array(outputs), rows, format="csr"))
 
     def of_model(self, model: SummarisedModel) -> Array:
         """The coefficients of the model itself."""
         coef = model.coef[:, self.columns]
         both = np.column_stack([model.intercept, coef]) if self.has_intercept else coef
         return np.asarray(self.outputs @ both).ravel()
-
-    def places_of(self, output: int) -> range:
-        """Positions of the coefficients of an output."""
-        return range(output * self.per_output, (output + 1) * self.per_output)
 
     def positions(self, columns: Iterable[int], *, intercept: bool = False) -> list[int]:
         """Positions, in all outputs, of the coefficients of some features, and of the intercepts."""

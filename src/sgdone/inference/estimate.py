@@ -177,7 +177,7 @@ class Estimation:
         if refusal is not None:
             return dict.fromkeys(range(layout.size), refusal) | refused
         for output, parts in enumerate(layout.outputs):
-            own, places = parts != 0, layout.places_of(output)
+            own, places = parts != 0, range(output * layout.per_output, (output + 1) * layout.per_output)
             known = None if information is None else float(information[own].min())
             label = "" if layout.labels is None else str(layout.labels[output])
             few = rows_refusal(rest, self.cov, each, known, label)

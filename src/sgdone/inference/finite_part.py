@@ -154,8 +154,9 @@ class _PairLoss:
         rows = sample.local_rows
         assert rows is not None
         self._groups = None if rows.groups is None else rows.groups[rows.used]
-        labels, weights = rows.labels_and_weights()
-        self._labels, self._weights = labels[self._rows].astype(np.intp), weights[self._rows]
+        used = rows.block.all_used()[self._rows]
+        self._labels = rows.block.labels[used].astype(np.intp)
+        self._weights = rows.block.weights_of(used) * rows.frequency
 
     @property
     def n_rows(self) -> int:

@@ -126,11 +126,6 @@ class SampleRows(ReadableRows):
         """Rows of positive weight."""
         return self.block.all_used().astype(np.intp)
 
-    def labels_and_weights(self) -> tuple[Array, Array]:
-        """Labels and weights of the rows of positive weight."""
-        used = self.block.all_used()
-        return self.block.labels[used], self.block.weights_of(used) * self.frequency
-
     def pieces(self, system: System) -> BlockPieces:
         """Rows in the units of a system; the last pieces are cached."""
         return self._rows.pieces(system)

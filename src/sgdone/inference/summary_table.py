@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple
 
 from sgdone.inference.summary import INTERCEPT, Head, Summary
 from sgdone.message_text import enumerate_names
@@ -90,9 +89,7 @@ TITLE = "Coefficients of the optimum without a penalty"
 Facts = list[tuple[str, str]]
 
 
-@final
-@dataclass(frozen=True)
-class CoefficientLine:
+class CoefficientLine(NamedTuple):
     """A coefficient: its name, the number of its footnote (0 for none), and one cell per column."""
 
     name: str
@@ -100,18 +97,14 @@ class CoefficientLine:
     cells: tuple[str, ...]
 
 
-@final
-@dataclass(frozen=True)
-class CoefficientGroup:
+class CoefficientGroup(NamedTuple):
     """The coefficients of one class; the heading is empty if there are no classes."""
 
     heading: str
     rows: list[CoefficientLine]
 
 
-@final
-@dataclass(frozen=True)
-class ColumnTestTable:
+class ColumnTestTable(NamedTuple):
     """Tests of columns: the column, its reference level, and numbers; ``left_out`` says how many are not shown."""
 
     header: tuple[str, ...]
@@ -119,9 +112,7 @@ class ColumnTestTable:
     left_out: str
 
 
-@final
-@dataclass(frozen=True)
-class SummaryTable:
+class SummaryTable(NamedTuple):
     """A summary as texts.
 
     ``settings`` and ``results`` are the two columns of the head, ``header`` the names of the columns of ``groups``.
