@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sgdone.diagnose.columns import column_hashes
 from sgdone.inference.sample_rows import SampleRows
-from sgdone.sums.row_sum import RowSum, message
+from sgdone.sums.row_sum import ArraySum, RowSum, message
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
@@ -85,34 +85,21 @@ def identification(free: NDArray[np.bool_], products: Array) -> Identification |
 @final
 @message
 @dataclass(frozen=True)
-class HashSum:
-    """Hashes of columns, which are sums modulo 2⁶⁴."""
-
-    values: NDArray[np.uint64]
-
-    def merge(self, other: "HashSum") -> "HashSum":
-        """The hashes over the rows of both."""
-        return HashSum(self.values + other.values)
-
-
-@final
-@message
-@dataclass(frozen=True)
 class ColumnHashes(RowSum):
-    """Hashes of the columns: whole numbers, so that equal columns have the same ones however the rows are divided."""
+    """Hashes of the columns, sums modulo 2⁶⁴: equal columns have the same ones however the rows are divided."""
 
-    def of(self, rows: SampleRows) -> HashSum | None:
+    def of(self, rows: SampleRows) -> ArraySum | None:
         """The hashes over these rows."""
         used = rows.used
         if not used.size:
             return None
-        found = np.empty(rows.block.rows.n_features, np.uint64)
+        found: Any = np.empty(rows.block.rows.n_features, np.uint64)
         for columns, part in rows.block.rows.parts:
             matrix: Any = part.whole()
             matrix = matrix if used.size == matrix.shape[0] else matrix[used]
             by_columns = sparse.csc_array(matrix) if part.is_sparse else matrix
             found[columns] = column_hashes(by_columns, rows.first_row)
-        return HashSum(found)
+        return ArraySum(found)
 
 
 def repeated_columns(groups: list[tuple[int, ...]], width: int) -> Identification | None:

@@ -205,16 +205,14 @@ def coding_of(
     """Choose the features of a summary from facts about the levels of rows, in the divisions of ``columns``."""
     factors = factors_of(divisions, facts)
     coded, numbers = code_factors(factors, facts, fit_intercept)
-    dropped = _dropped_features(coded, numbers)
-    kept = np.setdiff1d(np.arange(len(names)), dropped)
-    own_names, added = [str(names[j]) for j in kept.tolist()], dict[str, str]()
+    kept = np.setdiff1d(np.arange(len(names)), _dropped_features(coded, numbers))
+    own_names, others = [str(names[j]) for j in kept.tolist()], dict[str, int]()
     for factor in coded:
         if factor.has_other:
-            added[factor.name] = _new_name(f"{factor.name}=(other)", names)
-            own_names.append(added[factor.name])
+            others[factor.name] = len(own_names)
+            own_names.append(_new_name(f"{factor.name}=(other)", names))
     places = np.full(len(names), -1)
     places[kept] = np.arange(kept.size)
-    others = {name: own_names.index(text) for name, text in added.items()}
     by_name = {factor.name: factor for factor in coded}
     contrasts = tuple(
         _contrasts(by_name[factor.name], names, places, others) for factor in factors if not factor.marks_missing

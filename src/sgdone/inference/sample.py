@@ -7,7 +7,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.identification import ColumnHashes, HashSum
+from sgdone.inference.identification import ColumnHashes
 from sgdone.inference.sample_rows import (
     AskSampleFacts,
     ColumnPowers,
@@ -210,10 +210,10 @@ class Sample:
 
     def repeated_columns(self) -> list[tuple[int, ...]]:
         """Columns that are equal in all rows used, and not constant."""
-        found: HashSum = self.sum(ColumnHashes())
+        hashes = self.sum(ColumnHashes()).values.tolist()
         groups: dict[tuple[Any, ...], list[int]] = {}
         for j in np.flatnonzero(self.varies).tolist():
-            groups.setdefault((found.values[j], self.facts.low[j], self.facts.high[j]), []).append(j)
+            groups.setdefault((hashes[j], self.facts.low[j], self.facts.high[j]), []).append(j)
         return [tuple(group) for group in groups.values() if len(group) > 1]
 
     def frequent_columns(self, free: NDArray[np.bool_]) -> NDArray[np.intp]:
