@@ -64,8 +64,8 @@ def test_products_of_rows(name, power, form):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-def rows_of(X, y, weights, groups=None, frequency=0.5):
-    return SampleRows.of(X, y, weights, groups).prepared(SamplePreparation(frequency=frequency))
+def rows_of(X, y, weights, groups=None):
+    return SampleRows.of(X, y, weights, groups).prepared(SamplePreparation(frequency=0.5))
 
 
 def group_score_products(objective, rows, model):
