@@ -401,7 +401,9 @@ def _path(mean_loss: MeanLoss, radii: Array) -> list[tuple[EvaluatedPoint, float
     n_features = mean_loss.rows.shape[1]
     before: list[tuple[float, EvaluatedPoint]] = []
     found: dict[float, EvaluatedPoint] = {}
-    for radius in _with_steps(radii):
+    # The radii and the powers of 2 from 1 up to the largest radius.
+    between = 2.0 ** np.arange(0, max(0, math.ceil(math.log2(radii.max()))))
+    for radius in sorted({*radii.tolist(), *between.tolist()}):
         point = mean_loss.minimise(radius, _start(mean_loss, before, radius, n_features))
         if radius in radii and max(point.residual(radius), point.gap(radius)) > TOLERANCE:
             raise ArithmeticError(
@@ -412,12 +414,6 @@ def _path(mean_loss: MeanLoss, radii: Array) -> list[tuple[EvaluatedPoint, float
         found[radius] = point
         before = [*before, (radius, point)][-2:]
     return [(found[radius], radius) for radius in radii.tolist()]
-
-
-def _with_steps(radii: Array) -> list[float]:
-    """The radii and the powers of 2 from 1 up to the largest radius, in ascending order."""
-    between = 2.0 ** np.arange(0, max(0, math.ceil(math.log2(radii.max()))))
-    return sorted({*radii.tolist(), *between.tolist()})
 
 
 def _start(

@@ -1,4 +1,4 @@
-"""Coefficients of a summary: of which model, of which features, and in which order."""
+"""Coefficients of a summary: of which model, of which features, in which order, and what was found of them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sgdone.inference.refusals import Refusal
 from sgdone.inference.sample import Sample
 from sgdone.inference.summary import INTERCEPT
 from sgdone.interfaces.objective import Objective
@@ -16,6 +17,8 @@ from sgdone.message_text import did_you_mean
 from sgdone.sums.system import contrasts
 
 if TYPE_CHECKING:
+    from sgdone.inference.covariance import Covariance
+    from sgdone.inference.prediction import Predictor
     from sgdone.inference.reference_coding import ReferenceCoding
 
 
@@ -214,3 +217,27 @@ class Layout:
     def _places(self) -> dict[int, int]:
         """The place of each feature among the coefficients of an output."""
         return {j: place + int(self.has_intercept) for place, j in enumerate(self.columns.tolist())}
+
+
+@final
+@dataclass(frozen=True)
+class Estimate:
+    """Coefficients of a summary, their covariance, and refusals by position.
+
+    ``coefficients`` were estimated, at a summed loss of ``loss``. ``attained`` says whether the likelihood has a
+    maximum; ``monte_carlo_error`` is the relative error of the standard errors that comes from random numbers.
+    """
+
+    coef: Array
+    refused: dict[int, Refusal]
+    coefficients: int = 0
+    loss: float = np.nan
+    covariance: "Covariance | None" = None
+    predictor: "Predictor | None" = None
+    monte_carlo_error: float = 0.0
+    attained: bool = True
+
+    @classmethod
+    def nothing(cls, layout: Layout, refusal: Refusal) -> "Estimate":
+        """All coefficients refused, for one reason."""
+        return cls(np.full(layout.size, np.nan), dict.fromkeys(range(layout.size), refusal))

@@ -6,10 +6,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.coefficients import Layout, SummarisedModel
+from sgdone.inference.coefficients import Estimate, Layout, SummarisedModel
 from sgdone.inference.covariance import (
     Cov,
-    Covariance,
     SandwichCovariance,
     chosen_covariance,
     dense_covariance,
@@ -42,36 +41,12 @@ from sgdone.inference.refusals import (
     rows_refusal,
 )
 from sgdone.inference.sample import Sample
-from sgdone.inference.separation import DirectionSearch, LinearProgramSearch, Refusals, SeparationSearch
+from sgdone.inference.separation import DirectionSearch, LinearProgramSearch, SeparationSearch
 from sgdone.inference.sums_at_model import BiasSums, InformationAt
 from sgdone.newton.search import MOST_FACTORISED, MOST_SUMMED, RESIDUAL_ROUNDING
 from sgdone.sums.row_sum import ArraySum
 
 Array = NDArray[np.float64]
-
-
-@final
-@dataclass(frozen=True)
-class Estimate:
-    """Coefficients of a summary, their covariance, and refusals by position.
-
-    ``coefficients`` were estimated, at a summed loss of ``loss``. ``attained`` says whether the likelihood has a
-    maximum; ``monte_carlo_error`` is the relative error of the standard errors that comes from random numbers.
-    """
-
-    coef: Array
-    refused: dict[int, Refusal]
-    coefficients: int = 0
-    loss: float = np.nan
-    covariance: Covariance | None = None
-    predictor: Predictor | None = None
-    monte_carlo_error: float = 0.0
-    attained: bool = True
-
-    @classmethod
-    def nothing(cls, layout: Layout, refusal: Refusal) -> "Estimate":
-        """All coefficients refused, for one reason."""
-        return cls(np.full(layout.size, np.nan), dict.fromkeys(range(layout.size), refusal))
 
 
 @final
@@ -104,8 +79,8 @@ class Estimation:
                 if sample.local_rows is not None and sample.objective.predicts == "softmax":
                     return self._of_finite_part(failure)
                 found = search.rest_of(rest, failure)
-                if isinstance(found, Refusals):
-                    return Estimate(np.full(layout.size, np.nan), found.of, attained=found.attained)
+                if isinstance(found, Estimate):
+                    return found
                 rest = found
         refused = self._refusals_at(rest, optimum, search)
         combinations = layout.combinations(rest)

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from sgdone.diagnose import Separation, separation
-from sgdone.inference.coefficients import Layout
+from sgdone.inference.coefficients import Estimate, Layout
 from sgdone.inference.identification import identification
 from sgdone.inference.margin_signs import margin_signs
 from sgdone.inference.optimum import FactorisedOptimum, NoOptimumError, Optimum
-from sgdone.inference.refusals import Kind, Refusal, constant_refusals
+from sgdone.inference.refusals import Refusal, constant_refusals
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.interfaces.objective import Predicts
@@ -28,18 +28,6 @@ from sgdone.sums.row_sum import ArraySum, RowSum, message
 from sgdone.sums.second_order import SecondOrderAt
 
 Array = NDArray[np.float64]
-
-
-class Refusals(NamedTuple):
-    """Refusals of all coefficients by position, and whether the likelihood may have a maximum."""
-
-    of: dict[int, Refusal]
-    attained: bool = True
-
-    @classmethod
-    def for_one_reason(cls, layout: Layout, kind: Kind, reason: str) -> "Refusals":
-        """The same refusal for all coefficients."""
-        return cls(dict.fromkeys(range(layout.size), Refusal(kind, reason)))
 
 
 #: Share of the largest curvature below which there is none.
@@ -66,21 +54,21 @@ class SeparationSearch(ABC):
         self._sample, self._layout = sample, layout
 
     @abstractmethod
-    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Refusals:
+    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Estimate:
         """The rows whose optimum is to be searched for next, after Newton's method has failed for ``rest``."""
 
     @abstractmethod
     def infinite(self, undetermined: NDArray[np.bool_], optimum: Optimum | None = None) -> dict[int, Refusal]:
         """Refusals of the coefficients that the other rows, whose optimum was found if there are any, leave open."""
 
-    def _all_separated(self) -> Refusals:
+    def _all_separated(self) -> Estimate:
         """Refusals of constant columns, and of the other coefficients, which are infinite."""
         refused = constant_refusals(self._sample, self._layout)
         others = ~np.isin(np.arange(self._layout.size), list(refused))
-        return Refusals(refused | self.infinite(others), attained=False)
+        return Estimate(np.full(self._layout.size, np.nan), refused | self.infinite(others), attained=False)
 
-    def _not_converged(self, reason: str) -> Refusals:
-        return Refusals.for_one_reason(self._layout, "not_converged", reason)
+    def _not_converged(self, reason: str) -> Estimate:
+        return Estimate.nothing(self._layout, Refusal("not_converged", reason))
 
 
 @final
@@ -91,7 +79,7 @@ class DirectionSearch(SeparationSearch):
         super().__init__(sample, layout)
         self._directions: list[Direction] = []
 
-    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Refusals:
+    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Estimate:
         """The rows that the next direction does not separate."""
         sample, layout = self._sample, self._layout
         possible = sample.objective.loss.fades and len(self._directions) < _MOST_DIRECTIONS
@@ -102,7 +90,8 @@ class DirectionSearch(SeparationSearch):
                 "the penalised coefficients of the model.",
             )
         if sample.objective.predicts != "two_classes":
-            return Refusals(_refusals_of_classes(sample, layout, direction), attained=False)
+            refused = _refusals_of_classes(sample, layout, direction)
+            return Estimate(np.full(layout.size, np.nan), refused, attained=False)
         self._directions.append(direction)
         if direction.n_separated == rest.n_used:
             return self._all_separated()
@@ -231,7 +220,7 @@ class LinearProgramSearch(SeparationSearch):
         super().__init__(sample, layout)
         self._found: Separation | None = None
 
-    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Refusals:
+    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Estimate:
         """The rows that are not separated: all others are found at once."""
         if self._found is not None:
             return self._not_converged(f"No optimum of the rows that are not separated was found: {failure}.")
@@ -274,18 +263,17 @@ class LinearProgramSearch(SeparationSearch):
         pairs = zip(positions.tolist(), signs.tolist(), strict=True)
         return {k: Refusal("infinite", reason, sign) for k, sign in pairs}
 
-    def _of_several_classes(self, found: Any, failure: NoOptimumError) -> Refusals:
+    def _of_several_classes(self, found: Any, failure: NoOptimumError) -> Estimate:
         """Refuse the coefficients of classes that were trained against the rest each."""
         apart = [label for label, one in found.items() if one.kind in ("complete", "quasi-complete")]
         if not apart:
             return self._not_converged(f"No optimum was found: {failure}. Use the penalised coefficients of the model.")
-        return Refusals.for_one_reason(
-            self._layout,
-            "infinite",
+        reason = (
             f"There is no finite optimum: {len(apart)} of {len(found)} classes can be separated from the rest in some "
             "rows (proved), and their coefficients tend to infinity. sgdone.diagnose.separation(X, y) names them. Use "
-            "the penalised coefficients of the model, or fewer classes.",
+            "the penalised coefficients of the model, or fewer classes."
         )
+        return Estimate.nothing(self._layout, Refusal("infinite", reason))
 
 
 def _separation(sample: Sample) -> Any:

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from sgdone.inference.coefficients import Layout, SummarisedModel
+from sgdone.inference.coefficients import Estimate, Layout, SummarisedModel
 from sgdone.inference.covariance import Cov
-from sgdone.inference.estimate import Estimate, Estimation
+from sgdone.inference.estimate import Estimation
 from sgdone.inference.refusals import is_exact
 from sgdone.inference.sample import Sample
 from sgdone.inference.summary import Head, Summary
