@@ -1,7 +1,7 @@
 """Existence of a finite optimum: the full diagnosis, and a check of a fit in at most two passes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -229,13 +229,17 @@ def fast_check(
     used = None if sample_weight is None or (sample_weight > 0.0).all() else np.flatnonzero(sample_weight)
     if used is not None:
         X, labels = X[used], labels[used]
-    with single_thread():
-        found = _check(X, labels, np.asarray(coef, dtype=np.float64).ravel(), float(intercept), fit_intercept, passes)
+    coef = np.asarray(coef, dtype=np.float64).ravel()
+    try:
+        with single_thread():
+            found = _check(X, labels, coef, float(intercept), fit_intercept, passes)
+    except Undecided as reason:
+        return FastCheck("undecided", str(reason))
     if used is None or found.separable_rows is None:
         return found
     mask = np.zeros(n_rows, dtype=bool)
     mask[used] = found.separable_rows
-    return FastCheck(found.kind, found.reason, mask, found.coef, found.intercept)
+    return replace(found, separable_rows=mask)
 
 
 def _check(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: bool, passes: float) -> FastCheck:
@@ -258,16 +262,11 @@ def _check(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: 
     chosen = np.union1d(worst, spread[:: max(1, spread.size // half)])
     entries = X.nnz if hasattr(X, "nnz") else X.size
     if chosen.size * width**2 > _ARITHMETIC * max(1.0, passes) * max(entries, n):
-        return FastCheck(
-            "undecided", f"splitting {chosen.size:,} rows with {width:,} features would take longer than the fit"
-        )
+        raise Undecided(f"splitting {chosen.size:,} rows with {width:,} features would take longer than the fit")
     if passes < 1.0 and spread.size < n:
         return _of_sample(X[chosen], labels[chosen], fit_intercept)
     design = SignedDesign(X, labels, fit_intercept, rows=chosen)
-    try:
-        return _answer(design, search(design, chosen, passes=max(1, int(passes)), batch=size))
-    except Undecided as reason:
-        return FastCheck("undecided", str(reason))
+    return _answer(design, search(design, chosen, passes=max(1, int(passes)), batch=size))
 
 
 def _of_sample(X: Any, labels: Array, fit_intercept: bool) -> FastCheck:
@@ -275,10 +274,9 @@ def _of_sample(X: Any, labels: Array, fit_intercept: bool) -> FastCheck:
     design = SignedDesign(X, labels, fit_intercept)
     try:
         found = search(design, np.arange(design.n_rows), passes=0, batch=0)
-    except Undecided:
-        return FastCheck(
-            "undecided", f"a sample of {design.n_rows:,} rows is not conclusive, and checking all rows would take long"
-        )
+    except Undecided as error:
+        reason = f"a sample of {design.n_rows:,} rows is not conclusive, and checking all rows would take long"
+        raise Undecided(reason) from error
     return FastCheck("none", f"{found.chosen.size:,} rows prove that no row is separable")
 
 
