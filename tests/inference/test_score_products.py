@@ -36,7 +36,7 @@ def problem(name, n_rows):
 
 
 def gradients(name, X, y, model):
-    """That of each row, one line each, output by output, with the derivatives written out."""
+    """Gradients of the rows, one line each, output by output, with the derivatives written out."""
     objective = OBJECTIVES[name]
     design = np.column_stack([X / SCALING.scale, np.ones(len(X))])
     basis = contrasts(objective)

@@ -1,4 +1,4 @@
-"""What a summary takes: bad input is named, good input of any form is understood."""
+"""Input of summaries: errors name what is wrong, and every form of rows is accepted."""
 
 import numpy as np
 import pandas as pd
