@@ -41,24 +41,17 @@ class FeatureChoice:
 
     def rows(self, X: Any) -> Any:
         """Encoded rows with these features; dense columns are not copied unless some are left out."""
+        codes = level_codes(X, self.others)
+        extra = [own == features.size for own, features in zip(codes, self.others, strict=True)]
         if not isinstance(X, MixedMatrix):
             all_kept = self.kept.size == X.shape[1] and not self.others
-            return X if all_kept else _sparse_columns(X, self.kept, self._extra(X))
-        dense = X.dense
+            return X if all_kept else _sparse_columns(X, self.kept, extra)
         own = self.kept[self.kept < X.n_dense]
-        if own.size < X.n_dense:
-            dense = np.ascontiguousarray(dense[:, own])
-        entries = _sparse_columns(X.sparse, self.kept[own.size :] - X.n_dense, self._extra(X))
+        dense = X.dense if own.size == X.n_dense else np.ascontiguousarray(X.dense[:, own])
+        entries = _sparse_columns(X.sparse, self.kept[own.size :] - X.n_dense, extra)
         if not entries.shape[1]:
             return dense
         return MixedMatrix(dense, entries) if dense.shape[1] else entries
-
-    def _extra(self, X: Any) -> list[NDArray[np.bool_]]:
-        """Rows without any feature of each set."""
-        if not self.others:
-            return []
-        codes = level_codes(X, self.others)
-        return [own == features.size for own, features in zip(codes, self.others, strict=True)]
 
 
 def _sparse_columns(X: Any, columns: Numbers, extra: Sequence[NDArray[np.bool_]]) -> Any:
