@@ -113,9 +113,10 @@ def test_columns_that_repeat_share_the_direction():
     np.testing.assert_allclose(shape.direction.coef, [np.sqrt(0.5), np.sqrt(0.5), 0.0], atol=1e-12)
 
 
-def test_several_classes_give_one_answer_each():
+@pytest.mark.parametrize("dtype", [str, object])
+def test_several_classes_give_one_answer_each(dtype):
     X = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [5.0, 0.0], [6.0, 1.0]])
-    shapes = separation(X, ["a", "a", "b", "b", "c", "c"])
+    shapes = separation(X, np.array(["a", "a", "b", "b", "c", "c"], dtype))
     assert isinstance(shapes, SeparationByClass)
     assert {label: shape.kind for label, shape in shapes.items()} == {"a": "complete", "b": "none", "c": "complete"}
     assert shapes.kind == "complete"
@@ -132,10 +133,8 @@ def test_names_come_from_a_data_frame():
 
 
 def test_integers_lists_and_single_precision_are_accepted():
-    kinds = {
-        separation(X, ALTERNATING).kind for X in (OVERLAP.astype(int), OVERLAP.tolist(), OVERLAP.astype(np.float32))
-    }
-    assert kinds == {"none"}
+    for X in (OVERLAP.astype(int), OVERLAP.tolist(), OVERLAP.astype(np.float32)):
+        assert separation(X, ALTERNATING).kind == "none"
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
@@ -192,11 +191,6 @@ def test_signs_are_right_where_units_are_very_far_apart_and_a_margin_lost_in_rou
             _ = shape.margin
     else:
         assert shape.margin > 0
-
-
-def test_three_classes_of_objects_have_an_answer_each(rng):
-    answers = separation(rng.random((30, 2)), np.array(["a", "b", "c"] * 10, dtype=object))
-    assert set(answers) == {"a", "b", "c"}
 
 
 def test_no_features_and_values_below_the_normal_ones(rng):

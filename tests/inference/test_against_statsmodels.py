@@ -92,11 +92,8 @@ def test_least_squares_are_as_in_ols_with_quantiles_of_t():
 @pytest.mark.parametrize("cov", ["robust", "cluster"])
 def test_sandwiches_of_least_squares_are_as_in_ols(cov):
     X, y = targets()
-    if cov == "cluster":
-        groups = groups_of(len(y))
-        kind = {"cov_type": "cluster", "cov_kwds": {"groups": groups}}
-    else:
-        groups, kind = None, {"cov_type": "HC1"}
+    groups = groups_of(len(y)) if cov == "cluster" else None
+    kind = {"cov_type": "HC1"} if groups is None else {"cov_type": "cluster", "cov_kwds": {"groups": groups}}
     other = sm.OLS(y, sm.add_constant(X)).fit(**kind, use_t=False)
     found = regressor_summary(X, y, cov=cov, groups=groups)
     agree(found, other.params, other.bse)
@@ -207,15 +204,8 @@ def test_the_likelihood_of_classes(n_classes):
     other = model(y, sm.add_constant(X)).fit(**OPTIONS)
     head = classifier_summary(X, y).head
     expected = [other.llf, other.llnull, other.llr, other.df_model, other.prsquared, other.aic, other.bic]
-    found = [
-        head.log_likelihood,
-        head.null_log_likelihood,
-        head.likelihood_ratio,
-        head.likelihood_ratio_df,
-        head.r2,
-        head.aic,
-        head.bic,
-    ]
+    found = [head.log_likelihood, head.null_log_likelihood, head.likelihood_ratio, head.likelihood_ratio_df]
+    found += [head.r2, head.aic, head.bic]
     np.testing.assert_allclose(found, expected, rtol=1e-8)
     assert head.likelihood_ratio_p == pytest.approx(other.llr_pvalue, rel=1e-5, abs=0)
     assert (head.rows, head.coefficients) == (len(y), other.params.size)

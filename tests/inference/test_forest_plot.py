@@ -1,4 +1,4 @@
-import builtins
+import sys
 
 import numpy as np
 import pytest
@@ -99,13 +99,6 @@ def test_nothing_to_draw(summary):
 
 
 def test_without_matplotlib(summary, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"plotting a summary needs matplotlib: pip install 'sgdone\[plot\]'"):
         summary.plot()

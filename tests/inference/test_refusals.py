@@ -244,7 +244,7 @@ def test_a_coefficient_with_a_large_bias_is_refused():
 
 
 def test_the_variation_of_a_column_is_counted_in_rows():
-    """As many as there are ones, a third of the rows for a normal distribution, 1 for an outlier."""
+    """The number of ones, a third of the rows for a normal distribution, 1 for an outlier."""
     X, y = targets(N_ROWS)
     X[:, 1] = np.arange(N_ROWS) < 30
     X[0, 2] = 1e6

@@ -36,7 +36,7 @@ def problem(name, n_rows):
 
 
 def gradients(name, X, y, model):
-    """That of each row, one line each, output by output, with the derivatives written out."""
+    """Gradients of the rows, one line each, output by output, with the derivatives written out."""
     objective = OBJECTIVES[name]
     design = np.column_stack([X / SCALING.scale, np.ones(len(X))])
     basis = contrasts(objective)
@@ -64,8 +64,8 @@ def test_products_of_rows(name, power, form):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-def rows_of(X, y, weights, groups=None, frequency=0.5):
-    return SampleRows.of(X, y, weights, groups).prepared(SamplePreparation(frequency=frequency))
+def rows_of(X, y, weights, groups=None):
+    return SampleRows.of(X, y, weights, groups).prepared(SamplePreparation(frequency=0.5))
 
 
 def group_score_products(objective, rows, model):

@@ -12,8 +12,12 @@ from scipy import linalg, sparse
 from sgdone.diagnose.separability.least_squares import is_sparse
 from sgdone.rows.faults import is_missing
 
+Array = NDArray[np.float64]
+Columns = NDArray[np.intp]
+Hashes = NDArray[np.uint64]
+
 #: Number of values of a dense matrix processed at a time.
-_BLOCK = 2_000_000
+BLOCK = 1_000_000
 #: Largest number of cells listed.
 NAMED = 20
 
@@ -92,7 +96,7 @@ def _faults(X: Any) -> Any:
         bad = np.flatnonzero(~np.isfinite(X.data))
         yield np.searchsorted(X.indptr, bad, side="right") - 1, X.indices[bad], X.data[bad]
         return
-    step = max(1, _BLOCK // max(1, X.shape[1]))
+    step = max(1, BLOCK // max(1, X.shape[1]))
     for first in range(0, X.shape[0], step):
         block = X[first : first + step]
         finite = np.isfinite(block)
@@ -109,13 +113,6 @@ def _unlabelled(y: NDArray[Any]) -> NDArray[np.bool_]:
     if y.dtype.kind in "Mm":
         return np.asarray(np.isnat(y))
     return np.zeros(y.size, dtype=bool)
-
-
-Array = NDArray[np.float64]
-Columns = NDArray[np.intp]
-
-#: Number of values of a dense matrix processed at a time.
-BLOCK = 1_000_000
 
 
 @final
@@ -165,7 +162,13 @@ def summarise_columns(X: Any) -> ColumnSummary:
     ([1], [2], [(0, 3)])
     """
     by_columns: Any = sparse.csc_array(X) if is_sparse(X) else X
-    nonzeros, lowest, highest = _sparse_extremes(by_columns) if is_sparse(X) else _dense_extremes(X)
+    if is_sparse(X):
+        nonzeros = int(np.count_nonzero(X.data))
+        lowest, highest = (
+            np.asarray(end.toarray(), dtype=np.float64).ravel() for end in (by_columns.min(0), by_columns.max(0))
+        )
+    else:
+        nonzeros, lowest, highest = _dense_extremes(X)
     largest = np.maximum(-lowest, highest)
     too_large = np.flatnonzero(largest > math.sqrt(np.finfo(X.dtype).max))
     same = lowest == highest
@@ -173,7 +176,7 @@ def summarise_columns(X: Any) -> ColumnSummary:
     if X.shape[0] < 2:
         return ColumnSummary(nonzeros, largest, zero, np.array([], dtype=np.intp), [], too_large)
     others = np.flatnonzero(~same)
-    duplicates = identical_columns(by_columns, others, column_hashes(by_columns, BLOCK)[others])
+    duplicates = identical_columns(by_columns, others, column_hashes(by_columns)[others])
     return ColumnSummary(nonzeros, largest, zero, np.flatnonzero(same & (highest != 0.0)), duplicates, too_large)
 
 
@@ -188,22 +191,7 @@ def _dense_extremes(X: NDArray[Any]) -> tuple[int, Array, Array]:
     return nonzeros, lowest, highest
 
 
-def _sparse_extremes(X: Any) -> tuple[int, Array, Array]:
-    lowest, highest = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    lengths = np.diff(X.indptr)
-    filled = np.flatnonzero(lengths)
-    if filled.size:
-        starts = X.indptr[filled]
-        lowest[filled], highest[filled] = np.minimum.reduceat(X.data, starts), np.maximum.reduceat(X.data, starts)
-    gaps = lengths < X.shape[0]
-    lowest[gaps], highest[gaps] = np.minimum(lowest[gaps], 0.0), np.maximum(highest[gaps], 0.0)
-    return int(np.count_nonzero(X.data)), lowest, highest
-
-
-Hashes = NDArray[np.uint64]
-
-
-def column_hashes(X: Any, block: int, first_row: int = 0) -> Hashes:
+def column_hashes(X: Any, first_row: int = 0) -> Hashes:
     """Hash of each column of an array or a CSC matrix; zeros of a sparse matrix need no work.
 
     Σ_i r_i·m(x_ij) modulo 2⁶⁴, with pseudo-random odd r_i and m the mixing function of SplitMix64, for which m(0) = 0.
@@ -217,7 +205,7 @@ def column_hashes(X: Any, block: int, first_row: int = 0) -> Hashes:
         if filled.size:
             total[filled] = np.add.reduceat(_bits(X.data) * factors[X.indices], X.indptr[filled])
         return total
-    step = max(1, block // max(1, X.shape[1]))
+    step = max(1, BLOCK // max(1, X.shape[1]))
     for first in range(0, X.shape[0], step):
         values = _bits(X[first : first + step])
         values *= factors[first : first + step, None]
@@ -306,14 +294,8 @@ class Rank:
 def numerical_rank(X: Any, distinct: Columns, largest: Array, fit_intercept: bool) -> Rank:
     """Compute the rank of X, with a column of ones in front if there is an intercept.
 
-    Parameters
-    ----------
-    X : array or CSR matrix
-    distinct : array of int
-        Columns to use: the others are zero or multiples of these or of the intercept.
-    largest : array
-        Largest absolute value of each column.
-    fit_intercept : bool
+    The columns that are not ``distinct`` are zero or multiples of these or of the intercept; ``largest`` has the
+    largest absolute value of each column.
 
     Examples
     --------
@@ -444,7 +426,7 @@ def root_of_inner_products(matrix: ScaledColumns, wide: bool) -> Array:
         products = whole @ whole.T
     else:
         products = np.zeros((matrix.width, matrix.width))
-        for block in matrix.blocks(max(4 * matrix.width, _BLOCK // matrix.width)):
+        for block in matrix.blocks(max(4 * matrix.width, BLOCK // matrix.width)):
             products += block.T @ block
     if not wide:
         norms = np.sqrt(np.diag(products))

@@ -67,21 +67,8 @@ def minimum_in_ball_by_products(
 ) -> InBall:
     """Minimise the same quadratic approximately for many features: Davidson's method, adapted to a ball.
 
-    The minimum is found in a subspace to which the residual g + H(u − w) + μu is added, divided by the diagonal of
-    H + μ. The subspace contains ``start``, so the result is at least as good.
-
-    Parameters
-    ----------
-    product : callable
-        u → Hu.
-    diagonal : array, (features,)
-        Diagonal of H.
-    gradient, start : array, (features,)
-        g and w.
-    radius : float
-        r.
-    near : float
-        Norm of the residual at which to stop.
+    The minimum is found in a subspace to which the residual g + H(u − w) + μu is added, divided by the diagonal of H +
+    μ, until its norm is at most ``near``. The subspace contains ``start``, so the result is at least as good.
     """
     most = min(_MOST, start.size)
     basis, images, within = np.empty((most, start.size)), np.empty((most, start.size)), np.empty((most, most))
@@ -180,7 +167,7 @@ def _log_logistic_curvature(margins: Array) -> Array:
     return np.asarray(-size - 2.0 * np.log1p(np.exp(-size)))
 
 
-TAIL_LOSSES = {
+_LOSSES = {
     "logistic": TailLoss(_log_logistic, _log_logistic_slope, _log_logistic_curvature),
     "exponential": TailLoss(np.negative, np.negative, np.negative),
 }
@@ -397,18 +384,16 @@ def constrained_optimum(
     >>> bool(found.gap.max() < 1e-10)
     True
     """
-    if loss not in TAIL_LOSSES:
+    if loss not in _LOSSES:
         raise ValueError(
-            f"loss={loss!r} is not supported.{did_you_mean(loss, TAIL_LOSSES)} Give "
-            f"{' or '.join(map(repr, TAIL_LOSSES))}"
+            f"loss={loss!r} is not supported.{did_you_mean(loss, _LOSSES)} Give {' or '.join(map(repr, _LOSSES))}"
         )
-    rows, labels = checked_rows(X, y, fit_intercept)
-    radii = checked_radii(radius)
+    rows, labels = _checked_rows(X, y, fit_intercept)
+    radii = _checked_radii(radius)
     norms = sparse.linalg.norm(rows, axis=1) if is_sparse(rows) else np.linalg.norm(rows, axis=1)
     largest = float(norms.max()) or 1.0
-    mean_loss = MeanLoss(rows / largest, labels if fit_intercept else None, TAIL_LOSSES[loss])
-    found = _path(mean_loss, np.atleast_1d(radii) * largest)
-    return _as_given(found, radii, largest)
+    mean_loss = MeanLoss(rows / largest, labels if fit_intercept else None, _LOSSES[loss])
+    return _as_given(_path(mean_loss, np.atleast_1d(radii) * largest), radii, largest)
 
 
 def _path(mean_loss: MeanLoss, radii: Array) -> list[tuple[EvaluatedPoint, float]]:
@@ -416,7 +401,9 @@ def _path(mean_loss: MeanLoss, radii: Array) -> list[tuple[EvaluatedPoint, float
     n_features = mean_loss.rows.shape[1]
     before: list[tuple[float, EvaluatedPoint]] = []
     found: dict[float, EvaluatedPoint] = {}
-    for radius in _with_steps(radii):
+    # The radii and the powers of 2 from 1 up to the largest radius.
+    between = 2.0 ** np.arange(0, max(0, math.ceil(math.log2(radii.max()))))
+    for radius in sorted({*radii.tolist(), *between.tolist()}):
         point = mean_loss.minimise(radius, _start(mean_loss, before, radius, n_features))
         if radius in radii and max(point.residual(radius), point.gap(radius)) > TOLERANCE:
             raise ArithmeticError(
@@ -427,12 +414,6 @@ def _path(mean_loss: MeanLoss, radii: Array) -> list[tuple[EvaluatedPoint, float
         found[radius] = point
         before = [*before, (radius, point)][-2:]
     return [(found[radius], radius) for radius in radii.tolist()]
-
-
-def _with_steps(radii: Array) -> list[float]:
-    """The radii and the powers of 2 from 1 up to the largest radius, in ascending order."""
-    between = 2.0 ** np.arange(0, max(0, math.ceil(math.log2(radii.max()))))
-    return sorted({*radii.tolist(), *between.tolist()})
 
 
 def _start(
@@ -476,7 +457,7 @@ def _multiplier(point: EvaluatedPoint, radius: float) -> float:
     return 0.0 if inside else math.exp(point.shift) * point.multiplier()
 
 
-def checked_rows(X: Any, y: ArrayLike, fit_intercept: bool) -> tuple[Any, Array]:
+def _checked_rows(X: Any, y: ArrayLike, fit_intercept: bool) -> tuple[Any, Array]:
     """Validate X and y; return the rows y·x, dense or CSR, and the labels −1 and 1."""
     matrix: Any = sparse.csr_array(X, dtype=np.float64) if is_sparse(X) else np.asarray(X, dtype=np.float64)
     if matrix.ndim != 2 or 0 in matrix.shape:
@@ -501,7 +482,7 @@ def checked_rows(X: Any, y: ArrayLike, fit_intercept: bool) -> tuple[Any, Array]
     return signed, labels
 
 
-def checked_radii(radius: ArrayLike) -> Array:
+def _checked_radii(radius: ArrayLike) -> Array:
     """Validate the radius: a positive number or an array of positive numbers."""
     radii = np.asarray(radius, dtype=np.float64)
     if radii.ndim > 1 or radii.size == 0:

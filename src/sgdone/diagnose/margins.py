@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import asdict, dataclass, fields
-from numbers import Real
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -13,7 +12,8 @@ from sgdone.diagnose.catoni import optimal_scale, weighted_location
 from sgdone.diagnose.separability.design import check_weights
 from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.method import names
-from sgdone.losses.loss import Loss
+from sgdone.losses.loss import Loss, real_or_nan
+from sgdone.message_text import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-def margins_of(model: Any, X: Any, y: Any) -> tuple[Array, int]:
+def _margins_of(model: Any, X: Any, y: Any) -> tuple[Array, int]:
     """Return the margin of every row, and the number of classes."""
     if not callable(getattr(model, "decision_function", None)):
         raise TypeError(
@@ -72,12 +72,9 @@ def _numbers_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]
     return numbers
 
 
-def check_number(name: str, value: Any, *, positive: bool = False) -> float:
+def _check_number(name: str, value: Any, *, positive: bool = False) -> float:
     """Return a finite number; raise if it is not finite, or not positive although ``positive`` is set."""
-    try:
-        number = math.nan if isinstance(value, (bool, str)) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = real_or_nan(value)
     if not math.isfinite(number) or (positive and number <= 0):
         kind = "positive finite" if positive else "finite"
         raise ValueError(f"{name}={value!r} is not a {kind} number: give one in units of the margins")
@@ -89,7 +86,7 @@ _REACH = 5.0
 _MOST_BINS = 60
 
 
-def draw(margins: "Margins") -> Any:
+def draw(margins: "Margins") -> "Axes":
     """Draw a histogram of the margins, with mean, median, location, quartiles and γ marked.
 
     Misclassified rows (margin ≤ 0) are red, margins below γ pale blue.
@@ -199,10 +196,11 @@ class Margins:
         return MarginStatistics(**{field.name: getattr(self, field.name) for field in fields(MarginStatistics)})
 
     def __str__(self) -> str:
+        rows = counted(self.values.size, "row")
         what = "label times score" if self.n_classes == 2 else "score of the true class minus the best other score"
         return "\n".join(
             (
-                f"Margins of {self._rows} ({what}):",
+                f"Margins of {rows} ({what}):",
                 f"{self.wrong:.2%} are misclassified (margin ≤ 0), {self.below:.2%} are below γ = {self.gamma:.4g}.",
                 f"Median {self.median:.4g}, quartiles {self.lower_quartile:.4g} and {self.upper_quartile:.4g}.",
                 f"Mean {self.mean:.4g}, standard deviation {self.standard_deviation:.4g}, "
@@ -212,18 +210,12 @@ class Margins:
         )
 
     def __repr__(self) -> str:
-        return f"Margins({self._rows}, mean {self.mean:.4g}, median {self.median:.4g}, {self.wrong:.2%} misclassified)"
-
-    @property
-    def _rows(self) -> str:
-        return f"{self.values.size:,} {'row' if self.values.size == 1 else 'rows'}"
+        rows = counted(self.values.size, "row")
+        return f"Margins({rows}, mean {self.mean:.4g}, median {self.median:.4g}, {self.wrong:.2%} misclassified)"
 
     def plot(self) -> "Axes":
         """Draw a histogram of the margins with their statistics; returns the axes."""
-        from sgdone.diagnose.margins import draw
-
-        axes: Axes = draw(self)
-        return axes
+        return draw(self)
 
 
 def margins(
@@ -277,14 +269,14 @@ def margins(
     Mean 0.768, standard deviation 0.4193, Catoni's location 0.7689 (s = 1).
     The distribution is nearly symmetric (skewness -0.07).
     """
-    values, n_classes = margins_of(model, X, y)
+    values, n_classes = _margins_of(model, X, y)
     weights = None if sample_weight is None else check_weights(sample_weight, values.size)
     loss = _as_loss(getattr(model, "loss", None))
-    level = check_number("gamma", _of_loss(loss, "gamma", 1.0) if gamma is None else gamma)
+    level = _check_number("gamma", _of_loss(loss, "gamma", 1.0) if gamma is None else gamma)
     statistics = MarginStatistics.of(values, level, weights)
     given = _of_loss(loss, "scale", None) if scale is None else scale
     variance = statistics.standard_deviation**2
-    s = optimal_scale(variance, values.size) if given is None else check_number("scale", given, positive=True)
+    s = optimal_scale(variance, values.size) if given is None else _check_number("scale", given, positive=True)
     location = weighted_location(values, weights, s) if s > 0 else statistics.mean
     return Margins(values, weights, n_classes, level, s, location, **asdict(statistics))
 
@@ -298,7 +290,7 @@ def _as_loss(loss: Any) -> Any:
 def _of_loss(loss: Any, name: str, default: Any) -> Any:
     """Attribute of the loss if it is a finite number, else the default."""
     value = getattr(loss, name, None)
-    return value if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) else default
+    return value if math.isfinite(real_or_nan(value)) else default
 
 
 def _skewness(skew: float) -> str:

@@ -12,7 +12,7 @@ from sgdone.diagnose.columns import ColumnSummary, Missing, Rank, missing_values
 from sgdone.diagnose.separability import Check, Separation, SeparationByClass, separation
 from sgdone.diagnose.separability.design import feature_names as names_of
 from sgdone.diagnose.separability.least_squares import is_sparse
-from sgdone.diagnose.separability.separation_result import texts_of_classes
+from sgdone.diagnose.separability.separation_result import listed, texts_of_classes
 from sgdone.losses.learning_task import Task, task_of
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import counted, shown_label
@@ -78,18 +78,16 @@ class Shape:
     @cached_property
     def answers(self) -> Mapping[Any, Separation]:
         """The separation of each class from the rest; with two classes, only that of the positive class."""
-        if self.separation is None:
-            return {}
-        return self.separation if isinstance(self.separation, SeparationByClass) else _by_label(self.separation)
+        return _by_label(self.separation)
 
     @cached_property
     def advice(self) -> list[str]:
         """Recommendations, as sentences; empty if there are none."""
-        return list(advice_for(self))
+        return list(_advice(self))
 
     def facts(self, class_names: Mapping[Any, str] | None = None) -> list[tuple[str, str]]:
         """Names and values of the quantities, as text."""
-        return facts_about(self, class_names)
+        return list(_facts(self, class_names or {}))
 
     def sentences(self) -> list[str]:
         """Description of the separation: one paragraph per class, or one for all of them if there are many."""
@@ -98,7 +96,11 @@ class Shape:
         return [] if self.separation is None else [str(self.separation)]
 
     def __str__(self) -> str:
-        return summary_text(self)
+        facts = self.facts()
+        width = max(len(name) for name, _ in facts) + 2
+        parts = ["\n".join(f"{name.ljust(width)}{what}" for name, what in facts), *self.sentences()]
+        parts.append("\n".join(f"- {sentence}" for sentence in self.advice) or NO_PROBLEMS)
+        return "\n\n".join(parts)
 
 
 def shape(
@@ -168,8 +170,7 @@ def shape(
         report("computing the rank")
         with single_thread():
             rank = numerical_rank(matrix, columns.distinct(fit_intercept), columns.largest, fit_intercept)
-        varying = np.setdiff1d(np.arange(matrix.shape[1]), columns.constant)
-        spread = _spread(matrix, varying)
+        spread = _spread(matrix, np.setdiff1d(np.arange(matrix.shape[1]), columns.constant))
     answer, why_not = None, ""
     if task == "classification":
         why_not = "no row is complete" if not labels.size else "" if with_separation else "not requested"
@@ -177,6 +178,8 @@ def shape(
             report("checking whether the classes are separable")
             answer = separation(matrix, labels, fit_intercept, feature_names=names)
     report("checking the certificate")
+    proofs = {label: one.certificate for label, one in _by_label(answer).items()}
+    checks = {label: proof.check(matrix, labels) for label, proof in proofs.items() if proof is not None}
     return Shape(
         rows=n_rows,
         features=matrix.shape[1],
@@ -191,7 +194,7 @@ def shape(
         classes=dict(zip(values.tolist(), counts.tolist(), strict=True)) if task == "classification" else None,
         constant_target=values.size == 1,
         separation=answer,
-        checks=_checked(answer, matrix, labels),
+        checks=checks,
         why_not=why_not,
         all_rows_checked=all_rows_checked,
     )
@@ -242,26 +245,21 @@ def _task(task: Task | Literal["auto"], labels: NDArray[Any]) -> Task:
 
 def _spread(matrix: Any, varying: NDArray[np.intp]) -> Spread | None:
     """The spread of the columns that vary: a constant one adds nothing to the intercept, whatever its size."""
-    found = Spread.of(Rows.of(matrix[:, varying]), _some_rows(matrix.shape[0])) if varying.size else None
+    if not varying.size:
+        return None
+    # Equally spaced rows.
+    count = min(matrix.shape[0], _ROWS_FOR_SCALES)
+    chosen = (np.arange(count, dtype=np.uint64) * np.uint64(matrix.shape[0])) // np.uint64(count)
+    found = Spread.of(Rows.of(matrix[:, varying]), chosen)
     return None if found is None else replace(found, large=varying[found.large], small=varying[found.small])
 
 
-def _some_rows(n_rows: int) -> NDArray[np.uint64]:
-    """Equally spaced row numbers."""
-    count = min(n_rows, _ROWS_FOR_SCALES)
-    return (np.arange(count, dtype=np.uint64) * np.uint64(n_rows)) // np.uint64(count)
-
-
-def _by_label(answer: Separation) -> dict[Any, Separation]:
+def _by_label(answer: Separation | SeparationByClass | None) -> Mapping[Any, Separation]:
+    """The separation of each class; with two classes, only that of the positive class."""
+    if answer is None or isinstance(answer, SeparationByClass):
+        return answer or {}
     label = answer.classes[1]
     return {label.item() if isinstance(label, np.generic) else label: answer}
-
-
-def _checked(answer: Separation | SeparationByClass | None, X: Any, labels: NDArray[Any]) -> dict[Any, Check]:
-    if answer is None:
-        return {}
-    answers = answer if isinstance(answer, SeparationByClass) else _by_label(answer)
-    return {label: one.certificate.check(X, labels) for label, one in answers.items() if one.certificate is not None}
 
 
 #: Shown if there is no advice.
@@ -273,37 +271,37 @@ _MOST_CLASSES = 10
 _MOST_GROUPS = 4
 
 
-def facts_about(shape: "Shape", class_names: Mapping[Any, str] | None = None) -> list[tuple[str, str]]:
+def _facts(shape: "Shape", class_names: Mapping[Any, str]) -> Iterator[tuple[str, str]]:
     """Names and values of the quantities, for a table of two columns."""
+    columns, names, rank = shape.columns, shape.feature_names, shape.rank
     partly = f" ({shape.complete_rows:,} complete; all results below are for these)" if shape.missing.any else ""
-    return [
-        ("rows", f"{shape.rows:,}{partly}"),
-        ("features", f"{shape.features:,}"),
-        *_about_cells(shape),
-        *_about_columns(shape),
-        *_about_rank(shape),
-        *_about_scales(shape),
-        *_about_target(shape, class_names or {}),
-        *_about_separation(shape),
-    ]
-
-
-def summary_text(shape: "Shape") -> str:
-    """Quantities, separation and advice as text."""
-    facts = facts_about(shape)
-    width = max(len(name) for name, _ in facts) + 2
-    parts = ["\n".join(f"{name.ljust(width)}{what}" for name, what in facts), *shape.sentences()]
-    parts.append("\n".join(f"- {sentence}" for sentence in shape.advice) or NO_PROBLEMS)
-    return "\n\n".join(parts)
-
-
-def _about_cells(shape: "Shape") -> list[tuple[str, str]]:
-    lines = []
-    if shape.columns is not None:
+    yield "rows", f"{shape.rows:,}{partly}"
+    yield "features", f"{shape.features:,}"
+    if columns is not None:
         cells = shape.complete_rows * shape.features
-        share = f" of {cells:,} values ({percent(shape.columns.nonzeros / cells)})" if cells else ""
-        lines.append(("non-zeros", f"{shape.columns.nonzeros:,}{share}"))
-    return [*lines, ("missing", _missing_text(shape))]
+        share = f" of {cells:,} values ({percent(columns.nonzeros / cells)})" if cells else ""
+        yield "non-zeros", f"{columns.nonzeros:,}{share}"
+    yield "missing", _missing_text(shape)
+    if columns is not None:
+        yield "zero columns", listed([names[k] for k in columns.zero])
+        yield "constant columns", listed([names[k] for k in columns.constant])
+        groups = [" = ".join(names[k] for k in group[:_MOST_NAMES]) for group in columns.duplicates[:_MOST_GROUPS]]
+        more = len(columns.duplicates) - len(groups)
+        same = "; ".join(groups) + (f"; and {counted(more, 'group')} more" if more else "")
+        yield "duplicate columns", same or "none"
+    if rank is not None:
+        whole = f"{rank.columns:,} columns" + (", including the intercept" if shape.fit_intercept else "")
+        if rank.value is None:
+            yield "rank", f"not computed, at most {rank.at_most:,} of {whole}: {rank.reason}"
+        else:
+            yield "rank", f"{rank.value:,} of {whole} (method: {rank.method}, tolerance {rank.tolerance:.0e})"
+    if columns is not None and columns.largest.any():
+        used = np.flatnonzero(columns.largest)
+        low, high = used[np.argmin(columns.largest[used])], used[np.argmax(columns.largest[used])]
+        ends = [f"{columns.largest[k]:.4g} ({names[k]})" for k in (low, high)]
+        yield "scales", f"largest values from {ends[0]} to {ends[1]}"
+    yield _about_target(shape, class_names)
+    yield from _about_separation(shape)
 
 
 def _missing_text(shape: "Shape") -> str:
@@ -320,53 +318,16 @@ def _missing_text(shape: "Shape") -> str:
     return " and ".join(said) or "none"
 
 
-def _about_columns(shape: "Shape") -> list[tuple[str, str]]:
-    columns = shape.columns
-    if columns is None:
-        return []
-    names = shape.feature_names
-    groups = [" = ".join(names[k] for k in group[:_MOST_NAMES]) for group in columns.duplicates[:_MOST_GROUPS]]
-    more = len(columns.duplicates) - len(groups)
-    same = "; ".join(groups) + (f"; and {counted(more, 'group')} more" if more else "")
-    return [
-        ("zero columns", listed([names[k] for k in columns.zero])),
-        ("constant columns", listed([names[k] for k in columns.constant])),
-        ("duplicate columns", same or "none"),
-    ]
-
-
-def _about_rank(shape: "Shape") -> list[tuple[str, str]]:
-    rank = shape.rank
-    if rank is None:
-        return []
-    whole = f"{rank.columns:,} columns" + (", including the intercept" if shape.fit_intercept else "")
-    if rank.value is None:
-        return [("rank", f"not computed, at most {rank.at_most:,} of {whole}: {rank.reason}")]
-    return [("rank", f"{rank.value:,} of {whole} (method: {rank.method}, tolerance {rank.tolerance:.0e})")]
-
-
-def _about_scales(shape: "Shape") -> list[tuple[str, str]]:
-    if shape.columns is None:
-        return []
-    largest = shape.columns.largest
-    used = np.flatnonzero(largest)
-    if not used.size:
-        return []
-    low, high = used[np.argmin(largest[used])], used[np.argmax(largest[used])]
-    ends = f"largest values from {largest[low]:.4g} ({shape.feature_names[low]}) to {largest[high]:.4g} "
-    return [("scales", f"{ends}({shape.feature_names[high]})")]
-
-
-def _about_target(shape: "Shape", class_names: Mapping[Any, str]) -> list[tuple[str, str]]:
+def _about_target(shape: "Shape", class_names: Mapping[Any, str]) -> tuple[str, str]:
     if shape.classes is None:
-        return [("target", "numeric (regression)")]
+        return "target", "numeric (regression)"
     total = sum(shape.classes.values())
     said = []
     for label, count in list(shape.classes.items())[:_MOST_CLASSES]:
         name = f" ({class_names[label]})" if label in class_names else ""
         said.append(f"{shown_label(label)}{name}: {counted(count, 'row')} ({percent(count / total)})")
     more = len(shape.classes) - len(said)
-    return [("classes", "; ".join(said) + (f"; and {more:,} more" if more else ""))]
+    return "classes", "; ".join(said) + (f"; and {more:,} more" if more else "")
 
 
 def _about_separation(shape: "Shape") -> list[tuple[str, str]]:
@@ -394,21 +355,6 @@ def _kinds_text(shape: "Shape") -> str:
     return "; ".join(f"{kind}: {counted(len(own), 'class', 'classes')} ({listed(own)})" for kind, own in groups.items())
 
 
-def listed(names: Sequence[str]) -> str:
-    """Format names for a sentence, shortened; "none" if there are none.
-
-    Examples
-    --------
-    >>> listed(["a"]), listed(["a", "b", "c"]), listed([])
-    ('a', 'a, b and c', 'none')
-    """
-    if not names:
-        return "none"
-    if len(names) > _MOST_NAMES:
-        return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES:,} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
 def percent(share: float) -> str:
     """Format a fraction as a percentage with two or three significant digits.
 
@@ -424,7 +370,7 @@ def percent(share: float) -> str:
 _RARE = 0.05
 
 
-def advice_for(shape: "Shape") -> Iterator[str]:
+def _advice(shape: "Shape") -> Iterator[str]:
     """Yield recommendations, the most important first."""
     if not shape.all_rows_checked:
         yield f"Only the first {shape.rows:,} rows were checked: give a larger max_memory to check more of them."

@@ -1,4 +1,4 @@
-"""Coefficients of a summary: of which model, of which features, and in which order."""
+"""Coefficients of a summary: of which model, of which features, in which order, and what was found of them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sgdone.inference.refusals import Refusal
 from sgdone.inference.sample import Sample
 from sgdone.inference.summary import INTERCEPT
 from sgdone.interfaces.objective import Objective
@@ -16,6 +17,8 @@ from sgdone.message_text import did_you_mean
 from sgdone.sums.system import contrasts
 
 if TYPE_CHECKING:
+    from sgdone.inference.covariance import Covariance
+    from sgdone.inference.prediction import Predictor
     from sgdone.inference.reference_coding import ReferenceCoding
 
 
@@ -27,22 +30,9 @@ Array = NDArray[np.float64]
 class SummarisedModel:
     """A fitted model, as far as its summary needs it.
 
-    Parameters
-    ----------
-    coef, intercept : ndarray
-        Outputs × features, and one number per output.
-    feature_names : sequence of str
-        Names of the features.
-    classes : sequence or None
-        Labels; None for a regression.
-    reference : int
-        The number of the class that others are compared with.
-    alpha : float
-        The penalty of the fit.
-    verdict : str
-        Why the fit stopped.
-    is_minimum : bool
-        Whether the model is presented as the optimum with that penalty.
+    ``coef`` is outputs × features, and ``intercept`` one number per output. Others are compared with the class number
+    ``reference``; in a regression ``classes`` is None. ``is_minimum`` says whether the model is presented as the
+    optimum with the penalty ``alpha``.
     """
 
     coef: Array
@@ -58,16 +48,10 @@ class SummarisedModel:
 def chosen_columns(
     columns: Sequence[Any] | None, names: Sequence[str], coding: "ReferenceCoding | None" = None
 ) -> NDArray[np.intp] | None:
-    """Numbers of the features of a summary, in the order in which they are named first.
+    """Numbers of the features of a summary, in the order in which they are named first; None for all.
 
-    Parameters
-    ----------
-    columns : sequence of str or int, or None
-        Names of features or of columns of a table, or numbers of features of the model; None for all.
-    names : sequence of str
-        Names of the features of the model.
-    coding : ReferenceCoding or None
-        The features of the summary, if they are not those of the model.
+    ``columns`` are names of features or of columns of a table, or numbers of features of the model; with a ``coding``
+    the features of the summary are not those of the model.
 
     Examples
     --------
@@ -86,7 +70,10 @@ def chosen_columns(
         if isinstance(column, str) and column == INTERCEPT and column not in known:
             continue
         if coding is not None and isinstance(column, str) and column in coding.columns:
-            asked.append(_of_column(column, coding))
+            asked.append(tuple(coding.columns[column].tolist()))
+            if not asked[-1]:
+                reason = coding.left_out.get(column, "the rows have one level only, or another column determines it")
+                raise ValueError(f"column {column!r} has no coefficients in the summary: {reason}")
             continue
         if coding is not None and column in coding.left_out and column not in known:
             raise ValueError(f"column {column!r} has no coefficients in the summary: {coding.left_out[column]}")
@@ -110,14 +97,6 @@ def _feature(column: Any, known: dict[str, int], columns: Sequence[str]) -> int:
     return int(column) % len(known)
 
 
-def _of_column(column: str, coding: "ReferenceCoding") -> tuple[int, ...]:
-    found = tuple(coding.columns[column].tolist())
-    if not found:
-        reason = coding.left_out.get(column, "the rows have one level only, or another column determines it")
-        raise ValueError(f"column {column!r} has no coefficients in the summary: {reason}")
-    return found
-
-
 def _of_feature(feature: int, name: str, coding: "ReferenceCoding") -> int:
     place = int(np.searchsorted(coding.kept, feature))
     if place < coding.kept.size and coding.kept[place] == feature:
@@ -138,14 +117,8 @@ def _of_feature(feature: int, name: str, coding: "ReferenceCoding") -> int:
 class Layout:
     """The coefficients of a summary, output by output, the intercept first.
 
-    Attributes
-    ----------
-    columns : ndarray of int
-        Features of the summary.
-    outputs : ndarray
-        Each output of the summary in terms of those of the objective, a row each.
-    labels : list or None
-        The class of each output; None if there is one output.
+    ``columns`` are the features of the summary. Each row of ``outputs`` has an output of the summary in terms of those
+    of the objective, and ``labels`` its class if there are several.
     """
 
     objective: Objective
@@ -157,19 +130,17 @@ class Layout:
     @classmethod
     def of(cls, objective: Objective, model: SummarisedModel, columns: NDArray[np.intp] | None) -> "Layout":
         """Two classes: the one that is not the reference. Several classes: each against the reference or the rest."""
-        chosen = np.arange(len(model.feature_names)) if columns is None else columns
-        names = model.feature_names
-        if objective.predicts == "softmax":
-            others = [k for k in range(objective.n_outputs) if k != model.reference]
-            identity = np.eye(objective.n_outputs)
-            assert model.classes is not None
-            labels = [model.classes[k] for k in others]
-            return cls(objective, chosen, identity[others] - identity[model.reference], labels, names)
+        names, classes = model.feature_names, model.classes
+        chosen = np.arange(len(names)) if columns is None else columns
+        if classes is None or len(classes) == 2:
+            sign = -1.0 if classes is not None and model.reference == 1 else 1.0
+            return cls(objective, chosen, np.array([[sign]]), None, names)
+        identity = np.eye(len(classes))
         if objective.predicts == "one_vs_rest":
-            assert model.classes is not None
-            return cls(objective, chosen, np.eye(objective.n_outputs), list(model.classes), names)
-        sign = -1.0 if model.classes is not None and model.reference == 1 else 1.0
-        return cls(objective, chosen, np.array([[sign]]), None, names)
+            return cls(objective, chosen, identity, list(classes), names)
+        others = [k for k in range(len(classes)) if k != model.reference]
+        labels = [classes[k] for k in others]
+        return cls(objective, chosen, identity[others] - identity[model.reference], labels, names)
 
     @property
     def has_intercept(self) -> bool:
@@ -209,12 +180,6 @@ class Layout:
         """Number of the feature of each coefficient of an output; that of the intercept follows the last feature."""
         return np.append(np.full(int(self.has_intercept), len(self.feature_names), dtype=np.intp), self.columns)
 
-    @property
-    def free_outputs(self) -> Array:
-        """Each output of the summary in terms of the free outputs of the sums."""
-        basis = contrasts(self.objective)
-        return self.outputs if basis is None else self.outputs @ basis
-
     def combinations(self, sample: Sample, outputs: Array | None = None) -> Any:
         """The coefficients in terms of those in the units of the sums: a row of a CSR matrix each, output by output.
 
@@ -230,18 +195,16 @@ class Layout:
             if shift is not None:
                 first[0, :-1] = -(shift * sample.units) * inverse
             rows = sparse.csr_array(sparse.vstack([sparse.csr_array(first), rows]))
-        own = sparse.csr_array(self.free_outputs if outputs is None else outputs)
-        return sparse.csr_array(sparse.kron(own, rows, format="csr"))
+        if outputs is None:
+            basis = contrasts(self.objective)
+            outputs = self.outputs if basis is None else self.outputs @ basis
+        return sparse.csr_array(sparse.kron(sparse.csr_array(outputs), rows, format="csr"))
 
     def of_model(self, model: SummarisedModel) -> Array:
         """The coefficients of the model itself."""
         coef = model.coef[:, self.columns]
         both = np.column_stack([model.intercept, coef]) if self.has_intercept else coef
         return np.asarray(self.outputs @ both).ravel()
-
-    def places_of(self, output: int) -> range:
-        """Positions of the coefficients of an output."""
-        return range(output * self.per_output, (output + 1) * self.per_output)
 
     def positions(self, columns: Iterable[int], *, intercept: bool = False) -> list[int]:
         """Positions, in all outputs, of the coefficients of some features, and of the intercepts."""
@@ -254,3 +217,27 @@ class Layout:
     def _places(self) -> dict[int, int]:
         """The place of each feature among the coefficients of an output."""
         return {j: place + int(self.has_intercept) for place, j in enumerate(self.columns.tolist())}
+
+
+@final
+@dataclass(frozen=True)
+class Estimate:
+    """Coefficients of a summary, their covariance, and refusals by position.
+
+    ``coefficients`` were estimated, at a summed loss of ``loss``. ``attained`` says whether the likelihood has a
+    maximum; ``monte_carlo_error`` is the relative error of the standard errors that comes from random numbers.
+    """
+
+    coef: Array
+    refused: dict[int, Refusal]
+    coefficients: int = 0
+    loss: float = np.nan
+    covariance: "Covariance | None" = None
+    predictor: "Predictor | None" = None
+    monte_carlo_error: float = 0.0
+    attained: bool = True
+
+    @classmethod
+    def nothing(cls, layout: Layout, refusal: Refusal) -> "Estimate":
+        """All coefficients refused, for one reason."""
+        return cls(np.full(layout.size, np.nan), dict.fromkeys(range(layout.size), refusal))

@@ -25,6 +25,7 @@ from sgdone.inference.sums_at_model import (
     ScoresAlong,
     SlopeSums,
     SumAt,
+    forms_of_outputs,
     slopes_of,
     weighing,
 )
@@ -60,20 +61,10 @@ class Covariance(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class SandwichCovariance(Covariance):
-    """V = C(H⁻¹MH⁻¹)Cᵀ times a factor; M = H for the classical covariance.
+    """V = C(H⁻¹MH⁻¹)Cᵀ times a factor, for some free outputs.
 
-    Parameters
-    ----------
-    combinations : CSR matrix
-        C: each coefficient of the summary in terms of those in the units of the sums.
-    inverse : ndarray
-        H⁻¹.
-    middle : ndarray or None
-        M; None for H.
-    factor : float
-        Factor of the matrix.
-    outputs : int
-        Number of free outputs.
+    C (``combinations``) has each coefficient of the summary in terms of those in the units of the sums. ``middle`` is
+    M; None for H, as in the classical covariance.
     """
 
     combinations: sparse.csr_array
@@ -111,21 +102,13 @@ class SandwichCovariance(Covariance):
     def between(self, combinations: Array) -> Array:
         """Covariance matrix of linear combinations, by a product with few rows."""
         with single_thread():
-            return self._between(np.asarray((self.combinations.T @ combinations.T).T))
+            own = np.asarray((self.combinations.T @ combinations.T).T)
+            left = own @ self.inverse
+            return self.factor * (left @ own.T if self.middle is None else left @ self.middle @ left.T)
 
     def of_scores(self, rows: ScaledRows) -> Array:
         """(x̃, 1)ᵀV(x̃, 1) for each pair of outputs."""
-        count = self.outputs
-        blocks = self._matrix.reshape(count, len(self._matrix) // count, count, -1).transpose(0, 2, 1, 3)
-        matrices = np.ascontiguousarray(blocks).reshape(count * count, *blocks.shape[2:])
-        # A block off the diagonal is not symmetric; its form is that of its symmetric part.
-        forms = rows.quadratic_forms(0.5 * (matrices + matrices.transpose(0, 2, 1)))
-        return forms.reshape(-1, count, count)
-
-    def _between(self, own: Array) -> Array:
-        left = own @ self.inverse
-        middle = left @ own.T if self.middle is None else left @ self.middle @ left.T
-        return self.factor * middle
+        return forms_of_outputs(rows, self._matrix, self.outputs)
 
     @cached_property
     def _matrix(self) -> Array:
@@ -147,10 +130,11 @@ def dense_covariance(
     factor = factor_of(sample, cov, coefficients, optimum.sums.loss)
     if cov == "classical":
         if objective.is_regression and not objective.loss.quadratic:
-            return _huber_covariance(sample, optimum, combinations, coefficients)
+            factor = huber_factor(sample, optimum.model, coefficients)
+            penalties = np.where(optimum.estimated, 0.0, np.inf)
+            inverse = Factors.of(sample.column_products, penalties, 1).inverse()
         return SandwichCovariance(combinations, inverse, None, factor, outputs)
     if cov == "cluster":
-        assert sample.facts.divided_groups is not None
         middle = sample.sum(GroupScoresAt(sample.system, optimum.model, sample.facts.divided_groups)).matrix
     else:
         middle = sample.sum(ScoreProductsAt(sample.system, optimum.model, sample.weight_power)).values
@@ -177,15 +161,6 @@ def huber_factor(sample: Sample, model: Array, coefficients: int) -> float:
     share = bent / rows
     correction = 1.0 + coefficients / rows * (1.0 - share) / share
     return correction**2 * squares / (rows - coefficients) / share**2
-
-
-def _huber_covariance(
-    sample: Sample, optimum: FactorisedOptimum, combinations: Any, coefficients: int
-) -> SandwichCovariance:
-    products = sample.column_products
-    factor = huber_factor(sample, optimum.model, coefficients)
-    penalties = np.where(optimum.estimated, 0.0, np.inf)
-    return SandwichCovariance(combinations, Factors.of(products, penalties, 1).inverse(), None, factor, 1)
 
 
 #: Draws of the simulation. Without control variates the relative error of a standard error is 1/√(2·draws) = 5 %.
@@ -221,16 +196,9 @@ class ChosenCovariance(Covariance):
 class SimulatedCovariance(Covariance):
     """The covariance of all coefficients, from draws of their errors.
 
-    Parameters
-    ----------
-    combinations : CSR matrix
-        Each coefficient of the summary in terms of those in the units of the sums.
-    draws : ndarray
-        (features + 1) × free outputs × draws, multiplied by the root of the small-sample factor.
-    known : ndarray
-        Variances of the coefficients, with control variates where they are known.
-    error : float
-        Relative Monte-Carlo error of the standard errors: the median over the coefficients.
+    ``draws``, (features + 1) × free outputs × draws, are multiplied by the root of the small-sample factor. ``known``
+    are variances of the coefficients, with control variates where they are known, and ``error`` is the relative
+    Monte-Carlo error of the standard errors: the median over the coefficients.
     """
 
     combinations: Any
@@ -254,19 +222,23 @@ class SimulatedCovariance(Covariance):
         return np.asarray(np.einsum("iam,ibm->iab", both, both) / both.shape[2])
 
 
+def _solutions(optimum: LargeOptimum, right: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """H⁻¹ times vectors, and whether each system was solved."""
+    parts = [solve(optimum, right[:, :, k : k + _TOGETHER]) for k in range(0, right.shape[2], _TOGETHER)]
+    return np.concatenate([part for part, _ in parts], axis=2), np.concatenate([solved for _, solved in parts])
+
+
 def chosen_covariance(
     sample: Sample, optimum: LargeOptimum, combinations: Any, cov: str, factor: float
 ) -> tuple[ChosenCovariance, NDArray[np.bool_]]:
     """The covariance of a few coefficients, and whether the system of each was solved."""
     shape = (*optimum.model.shape[::-1], combinations.shape[0])
     right = np.asarray(combinations.toarray().T).reshape(shape).transpose(1, 0, 2)
-    parts = [solve(optimum, right[:, :, first : first + _TOGETHER]) for first in range(0, shape[2], _TOGETHER)]
-    solution, solved = np.concatenate([part[0] for part in parts], axis=2), np.concatenate([p[1] for p in parts])
+    solution, solved = _solutions(optimum, right)
     if cov == "classical":
         matrix = np.asarray(combinations @ _flat(solution))
         return ChosenCovariance(factor * 0.5 * (matrix + matrix.T)), solved
     if cov == "cluster":
-        assert sample.facts.divided_groups is not None
         request: RowSum = GroupScoresAlong(optimum.system, optimum.model, solution, sample.facts.divided_groups)
         of_groups: GroupProducts = sample.sum(request)
         return ChosenCovariance(factor * of_groups.matrix), solved
@@ -286,9 +258,7 @@ def simulated_covariance(
     power, groups = sample.weight_power, sample.facts.groups if cov == "cluster" else None
     found = sample.sum(SimulatedScores(optimum.system, optimum.model, power, groups, cov == "classical"))
     right, diagonal = found.values[:, :, :-1], found.values[:, :, -1]
-    parts = [solve(optimum, right[:, :, first : first + _TOGETHER]) for first in range(0, DRAWS, _TOGETHER)]
-    solution = np.concatenate([part[0] for part in parts], axis=2)
-    solved = bool(all(part[1].all() for part in parts))
+    solution, solved = _solutions(optimum, right)
     draws = np.asarray(combinations @ _flat(solution))
     controlled = right.shape[1] == 1 and sample.scaling.shift is None and cov != "cluster"
     if controlled:
@@ -302,9 +272,8 @@ def simulated_covariance(
         variances = squares.mean(axis=1)
         errors = np.full(len(draws), 0.5 * np.sqrt(2.0 / DRAWS))
     # Coefficients that are not estimated have no variance.
-    known = errors[variances > 0]
-    error = float(np.median(known)) if known.size else 0.0
-    return SimulatedCovariance(combinations, np.sqrt(factor) * solution, factor * variances, error), solved
+    error = float(np.median(errors[variances > 0])) if (variances > 0).any() else 0.0
+    return SimulatedCovariance(combinations, np.sqrt(factor) * solution, factor * variances, error), bool(solved.all())
 
 
 def _with_control(draws: Array, control: Array, expected: Array) -> tuple[Array, Array]:
@@ -327,17 +296,10 @@ def _with_control(draws: Array, control: Array, expected: Array) -> tuple[Array,
 class SimulatedScores(SumAt):
     """Σξg of several draws, and last their variances: (features + 1) × free outputs × (draws + 1).
 
-    Draws depend on the number of the row, or of its group, among all of them: the sums are the same however
-    the rows are divided.
-
-    Parameters
-    ----------
-    power : {1, 2}
-        1 if weights are frequencies, 2 if they are sampling weights.
-    groups : ndarray or None
-        Labels of all groups, sorted, if a sign belongs to a group. Then the variances are not computed.
-    draws_labels : bool
-        Whether g are gradients at labels that are drawn from the model, and ξ is 1.
+    Draws depend on the number of the row, or of its group, among all of them: the sums are the same however the rows
+    are divided. ``groups`` are the labels of all groups, sorted, if a sign belongs to a group; then the variances are
+    not computed. If ``draws_labels``, g are gradients at labels that are drawn from the model, and ξ is 1. ``power`` is
+    1 if weights are frequencies, 2 if they are sampling weights.
     """
 
     power: int

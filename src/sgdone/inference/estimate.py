@@ -6,10 +6,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.coefficients import Layout, SummarisedModel
+from sgdone.inference.coefficients import Estimate, Layout, SummarisedModel
 from sgdone.inference.covariance import (
     Cov,
-    Covariance,
     SandwichCovariance,
     chosen_covariance,
     dense_covariance,
@@ -24,12 +23,14 @@ from sgdone.inference.optimum import (
     FactorisedOptimum,
     LargeOptimum,
     NoOptimumError,
+    Optimum,
     find_large_optimum,
     find_optimum,
     with_products_of_columns,
 )
 from sgdone.inference.prediction import Predictor
 from sgdone.inference.refusals import (
+    NO_ERRORS,
     Refusal,
     bias_refusals,
     collinear_refusals,
@@ -37,17 +38,10 @@ from sgdone.inference.refusals import (
     few_nonzeros_refusals,
     groups_refusal,
     loss_refusal,
-    no_errors_refusal,
     rows_refusal,
 )
 from sgdone.inference.sample import Sample
-from sgdone.inference.separation import (
-    DirectionSearch,
-    LinearProgramSearch,
-    ProvedSeparation,
-    Refusals,
-    VerifiedSeparation,
-)
+from sgdone.inference.separation import DirectionSearch, LinearProgramSearch, SeparationSearch
 from sgdone.inference.sums_at_model import BiasSums, InformationAt
 from sgdone.newton.search import MOST_FACTORISED, MOST_SUMMED, RESIDUAL_ROUNDING
 from sgdone.sums.row_sum import ArraySum
@@ -57,53 +51,8 @@ Array = NDArray[np.float64]
 
 @final
 @dataclass(frozen=True)
-class Estimate:
-    """Result of an estimation.
-
-    Attributes
-    ----------
-    coef : ndarray
-        Coefficients of the summary.
-    refused : dict
-        Refusals by position.
-    coefficients : int
-        Number of coefficients estimated.
-    loss : float
-        Summed loss at these coefficients.
-    covariance : Covariance or None
-        Covariance of the coefficients; None if all of them are refused.
-    predictor : Predictor or None
-        For intervals of predictions; None if there are none.
-    monte_carlo_error : float
-        Relative error of the standard errors that comes from random numbers.
-    attained : bool
-        Whether the likelihood has a maximum; otherwise some coefficients are infinite.
-    """
-
-    coef: Array
-    refused: dict[int, Refusal]
-    coefficients: int = 0
-    loss: float = np.nan
-    covariance: Covariance | None = None
-    predictor: Predictor | None = None
-    monte_carlo_error: float = 0.0
-    attained: bool = True
-
-    @classmethod
-    def nothing(cls, layout: Layout, refusal: Refusal) -> "Estimate":
-        """All coefficients refused, for one reason."""
-        return cls(np.full(layout.size, np.nan), dict.fromkeys(range(layout.size), refusal))
-
-
-def estimate(sample: Sample, model: SummarisedModel, layout: Layout, cov: Cov, *, chosen: bool) -> Estimate:
-    """Find the optimum and the covariance there; ``chosen`` if only some of the columns are requested."""
-    return _Estimation(sample, model, layout, cov, chosen).estimate()
-
-
-@final
-@dataclass(frozen=True)
-class _Estimation:
-    """The way from rows to an estimate.
+class Estimation:
+    """The way from rows to an estimate; ``chosen`` if only some of the columns are requested.
 
     In its methods, ``rest`` is the sample without the rows that are separated: of it the optimum is found.
     """
@@ -130,17 +79,16 @@ class _Estimation:
                 if sample.local_rows is not None and sample.objective.predicts == "softmax":
                     return self._of_finite_part(failure)
                 found = search.rest_of(rest, failure)
-                if isinstance(found, Refusals):
-                    return Estimate(np.full(layout.size, np.nan), found.of, attained=found.attained)
+                if isinstance(found, Estimate):
+                    return found
                 rest = found
-        separated = search.found(optimum)
-        refused = self._refusals_at(rest, optimum, separated)
+        refused = self._refusals_at(rest, optimum, search)
         combinations = layout.combinations(rest)
         coef = np.asarray(combinations @ optimum.model.T.ravel())
         if layout.has_intercept:
             coef[0] += sample.origin
         count = int(optimum.estimated.sum()) * int(optimum.model.shape[1])
-        known = Estimate(coef, refused, count, optimum.sums.loss, attained=separated is None)
+        known = Estimate(coef, refused, count, optimum.sums.loss, attained=rest is sample)
         if len(refused) == layout.size:
             return known
         at = self._with_covariance if isinstance(optimum, FactorisedOptimum) else self._with_large_covariance
@@ -158,39 +106,25 @@ class _Estimation:
             return self.sample.system.n_coefficients > MOST_SUMMED
         return self._coefficients_of_output * self.sample.objective.n_free_outputs > MOST_FACTORISED
 
-    def _few_groups_refusal(self, rows: Sample) -> Refusal | None:
-        """Whether there are too few groups for a cluster covariance."""
-        return groups_refusal(rows.n_groups) if self.cov == "cluster" and rows.n_groups else None
-
-    def _refusals_at(
-        self,
-        rest: Sample,
-        optimum: FactorisedOptimum | LargeOptimum,
-        separated: VerifiedSeparation | ProvedSeparation | None,
-    ) -> dict[int, Refusal]:
+    def _refusals_at(self, rest: Sample, optimum: Optimum, search: SeparationSearch) -> dict[int, Refusal]:
         """Refusals at the optimum of the rows that are not separated."""
-        refused = self._structural_refusals(rest, optimum, separated)
+        refused = self._structural_refusals(rest, optimum, search)
         has_no_errors = (
             rest.objective.is_regression and 2.0 * optimum.sums.loss <= RESIDUAL_ROUNDING**2 * rest.target_squares
         )
-        refusal = self._few_groups_refusal(self.sample)
-        if refusal is None:
-            refusal = no_errors_refusal() if has_no_errors else self._few_groups_refusal(rest)
+        refusal = groups_refusal(self.sample, self.cov) or (
+            NO_ERRORS if has_no_errors else groups_refusal(rest, self.cov)
+        )
         information: Array | None = None
         if rest.objective.loss.probabilistic:
             information = rest.sum(InformationAt(rest.system, optimum.model)).values / rest.weight_unit
         return self._further_refusals(rest, refused, refusal, int(optimum.estimated.sum()), information)
 
-    def _structural_refusals(
-        self,
-        rest: Sample,
-        optimum: FactorisedOptimum | LargeOptimum,
-        separated: VerifiedSeparation | ProvedSeparation | None,
-    ) -> dict[int, Refusal]:
+    def _structural_refusals(self, rest: Sample, optimum: Optimum, search: SeparationSearch) -> dict[int, Refusal]:
         """Refusals of constant, collinear and infinite coefficients."""
         sample, layout, found = self.sample, self.layout, optimum.identification
         refused = constant_refusals(sample, layout)
-        if separated is None:
+        if rest is sample:
             return collinear_refusals(sample, layout, found) | refused
         undetermined = np.zeros(layout.size, dtype=bool)
         undetermined[layout.positions(np.flatnonzero(~rest.varies).tolist())] = True
@@ -198,14 +132,14 @@ class _Estimation:
             undetermined |= found.undetermined(layout.combinations(rest, np.ones((1, 1))))
         # Of a column that is constant in the other rows only, and not 0, they know the sum with the intercept.
         moving = np.flatnonzero(~rest.varies & sample.varies)
-        if layout.has_intercept and moving.size and np.any(rest.first_row(moving) != 0):
+        if layout.has_intercept and moving.size and np.any(rest.facts.first[moving] != 0):
             undetermined[0] = True
         if isinstance(optimum, FactorisedOptimum):
             # Columns that are collinear in all rows are not infinite.
             free = np.append(sample.varies, layout.has_intercept)
             refused = collinear_refusals(sample, layout, identification(free, sample.column_products)) | refused
         undetermined[list(refused)] = False
-        return refused | separated.refusals(layout, sample, undetermined)
+        return refused | search.infinite(undetermined, optimum)
 
     def _further_refusals(
         self, rest: Sample, refused: dict[int, Refusal], refusal: Refusal | None, each: int, information: Array | None
@@ -218,7 +152,7 @@ class _Estimation:
         if refusal is not None:
             return dict.fromkeys(range(layout.size), refusal) | refused
         for output, parts in enumerate(layout.outputs):
-            own, places = parts != 0, layout.places_of(output)
+            own, places = parts != 0, range(output * layout.per_output, (output + 1) * layout.per_output)
             known = None if information is None else float(information[own].min())
             label = "" if layout.labels is None else str(layout.labels[output])
             few = rows_refusal(rest, self.cov, each, known, label)
@@ -282,7 +216,7 @@ class _Estimation:
         infinite[list(refused)] = False
         reason = part.reason(self._better_reference(part, int(infinite.sum())))
         refused |= dict.fromkeys(np.flatnonzero(infinite).tolist(), Refusal("infinite", reason))
-        refusal = self._few_groups_refusal(sample)
+        refusal = groups_refusal(sample, self.cov)
         refused = self._further_refusals(sample, refused, refusal, part.coefficients, part.information)
         coef, count = np.asarray(combinations @ part.theta), part.basis.shape[1]
         if len(refused) == layout.size:

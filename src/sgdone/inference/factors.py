@@ -1,10 +1,9 @@
 """Factors of an encoded table: facts about their levels, reference levels, and levels that other columns determine."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +23,9 @@ _FIRST_ROWS = 1000
 class LevelMap:
     """The levels of one division of the rows in each level of another one.
 
-    Parameters
-    ----------
-    found : ndarray of int
-        The level that all rows of each level of the other division have; −1 if there are several, or no rows.
-    mixed : ndarray of bool
-        Whether there are several.
-    open : ndarray of bool
-        Whether each level occurs among these several: it is no union of levels of the other division.
+    ``found`` is the level that all rows of each level of the other division have; −1 if there are several, or no rows.
+    ``mixed`` says where there are several, and ``open`` which levels occur among them: those are no unions of levels of
+    the other division.
     """
 
     found: Levels
@@ -67,53 +61,39 @@ class LevelMap:
         return not self.mixed[other] and not self.open[level] and inside in (-1, level) and level not in outside
 
 
-class LevelFacts(ABC):
+class LevelFacts(Protocol):
     """Facts about the levels of rows, in several divisions of them.
 
     The last level of a division is that of rows without any of the others.
     """
 
     @property
-    @abstractmethod
     def weights(self) -> Sequence[Array]:
         """Weights of the rows of each level, for each division."""
 
     @property
-    @abstractmethod
     def n_dense(self) -> int:
         """Number of columns of numbers."""
 
-    @abstractmethod
     def map(self, of: int, by: int) -> LevelMap:
         """The levels of division ``of`` in each level of division ``by``."""
 
-    @abstractmethod
     def n_classes(self, division: int) -> NDArray[np.intp]:
         """Number of classes among the rows of each level; zeros in a regression."""
 
-    @abstractmethod
     def is_constant(self, column: int) -> bool:
         """Whether a column of numbers has one value in all rows."""
 
-    @abstractmethod
     def values(self, column: int, division: int) -> Array | None:
         """The value of a column of numbers in each level, NaN without rows; None if a level has several."""
 
 
 @final
-class EncodedLevels(LevelFacts):
-    """Facts about encoded rows in memory, computed when needed.
+class EncodedLevels:
+    """Facts about encoded rows in memory, an array, CSR matrix or `MixedMatrix`, computed when needed.
 
-    Parameters
-    ----------
-    rows : array, CSR matrix or MixedMatrix
-        Encoded rows.
-    features : sequence of ndarray
-        The features of each division: a row has at most one of them.
-    classes : ndarray of int or None
-        Number of the class of each row; None for a regression.
-    weight : ndarray or None
-        Weights of the rows; those of weight 0 do not count.
+    A row has at most one of the ``features`` of each division. ``classes`` is None for a regression; rows of weight 0
+    do not count.
     """
 
     def __init__(
@@ -125,20 +105,11 @@ class EncodedLevels(LevelFacts):
         self._dense = rows.dense if isinstance(rows, MixedMatrix) else None
         self._classes = None if classes is None else classes[self._used]
         self._sizes = [own.size + 1 for own in features]
-        self._weights = [
+        self.n_dense = 0 if self._dense is None else int(self._dense.shape[1])
+        self.weights = [
             np.bincount(codes, own_weight, minlength=size).astype(np.float64)
             for codes, size in zip(self._codes, self._sizes, strict=True)
         ]
-
-    @property
-    def weights(self) -> Sequence[Array]:
-        """Weights of the rows of each level, for each division."""
-        return self._weights
-
-    @property
-    def n_dense(self) -> int:
-        """Number of columns of numbers."""
-        return 0 if self._dense is None else int(self._dense.shape[1])
 
     def map(self, of: int, by: int) -> LevelMap:
         """The levels of division ``of`` in each level of division ``by``."""
@@ -203,19 +174,7 @@ def level_codes(rows: Any, features: Sequence[NDArray[Any]]) -> NDArray[np.int32
 
 
 class Division(NamedTuple):
-    """Features of which a row has at most one.
-
-    Attributes
-    ----------
-    name : str
-        ``occupation``, ``dteday.month``, or ``age missing``.
-    column : str
-        The column of the table.
-    features : ndarray of int
-        The feature of each level.
-    marks_missing : bool
-        Whether the only level marks missing values.
-    """
+    """Features of which a row has at most one, as the levels of ``dteday.month``, or ``age missing`` alone."""
 
     name: str
     column: str
@@ -231,26 +190,10 @@ class Factor:
     The last level is that of rows without any of the others: dates that are missing, categories that were not in the
     fit, or, where the only other level marks missing values, rows without one.
 
-    Attributes
-    ----------
-    name : str
-        ``occupation``, ``dteday.month``, or ``age missing``.
-    column : str
-        The column of the table.
-    features : ndarray of int
-        The feature of the model of each level; −1 if it has none. Only the last level may have none.
-    division : int
-        Number of the division.
-    weights : ndarray
-        Sum of the weights of the rows of each level.
-    marks_missing : bool
-        Whether the levels are "missing" and "not missing".
-    reference : int
-        The level that the others are compared with; −1 if all levels have a feature, or none has.
-    sources : tuple of DeterminingFactor
-        Factors that determine some of the levels: these have no feature in the summary.
-    has_other : bool
-        Whether rows without any of the levels have a feature of their own in the summary.
+    ``features`` has the feature of the model of each level, −1 if it has none, as only the last one may. Others are
+    compared with the level ``reference``; −1 if all levels have a feature, or none has. ``sources`` are factors that
+    determine some of the levels: these have no feature in the summary. If ``has_other``, rows without any of the levels
+    have a feature of their own there.
     """
 
     name: str
@@ -313,14 +256,9 @@ def _with_missing(factors: list[Factor], facts: LevelFacts) -> list[Factor]:
 
 
 class DeterminingFactor(NamedTuple):
-    """A factor that determines levels of another.
+    """The number of a factor that determines levels of another.
 
-    Attributes
-    ----------
-    factor : int
-        Its number.
-    levels : ndarray of int
-        The level of the other factor that all rows of each of its levels have; −1 if it is not determined.
+    ``levels`` has the level of the other factor that all rows of each of its levels have; −1 if it is not determined.
     """
 
     factor: int
@@ -330,14 +268,8 @@ class DeterminingFactor(NamedTuple):
 class DeterminedNumber(NamedTuple):
     """A column of numbers with one value in each level of a factor.
 
-    Attributes
-    ----------
-    feature : int
-        Number of the column among the features.
-    factor : int
-        Number of the factor.
-    values : ndarray
-        The value in each level; NaN for levels without rows.
+    ``feature`` is its number among the features, ``factor`` that of the factor; ``values`` are NaN for levels without
+    rows.
     """
 
     feature: int

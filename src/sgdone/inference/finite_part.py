@@ -40,22 +40,11 @@ _STEP = 1e-8
 class FinitePart:
     """The part of a multinomial model that the rows determine.
 
-    Attributes
-    ----------
-    theta : ndarray
-        Free coefficients, output by output: those in the span.
-    basis : ndarray
-        Orthonormal basis of the span.
-    inverse, middle : ndarray
-        The inverse of the curvature in the span, and the sum of outer products of gradients, over rows or groups.
-    loss : float
-        The infimum of the summed loss.
-    n_separable, n_pairs : int
-        Pairs of a row and another class that are separable, and all of them.
-    information : ndarray
-        Σv·p(1 − p) of each class; infinite if it is separated from all others.
-    coefficients : int
-        Number of coefficients for each class that is left, but one.
+    ``theta`` has the free coefficients, output by output: those in the span of which ``basis`` is an orthonormal basis.
+    ``inverse`` is that of the curvature in the span, and ``middle`` the sum of outer products of gradients, over rows
+    or groups. ``loss`` is the infimum of the summed loss. Of ``n_pairs`` pairs of a row and another class
+    ``n_separable`` are separable. ``information`` is Σv·p(1 − p) of each class, infinite if it is separated from all
+    others; ``coefficients`` is their number for each class that is left, but one.
     """
 
     theta: Array
@@ -87,10 +76,7 @@ class FinitePart:
 def multinomial_finite_part(sample: Sample) -> FinitePart | None:
     """The finite part of a multinomial model without an optimum; None if no pair is separable.
 
-    Raises
-    ------
-    NoOptimumError
-        If there are too many rows and classes, or the question stays undecided.
+    Raises `NoOptimumError` if there are too many rows and classes, or the question stays undecided.
     """
     count = sample.objective.n_outputs
     size = sample.system.n_coefficients
@@ -168,8 +154,9 @@ class _PairLoss:
         rows = sample.local_rows
         assert rows is not None
         self._groups = None if rows.groups is None else rows.groups[rows.used]
-        labels, weights = rows.labels_and_weights()
-        self._labels, self._weights = labels[self._rows].astype(np.intp), weights[self._rows]
+        used = rows.block.all_used()[self._rows]
+        self._labels = rows.block.labels[used].astype(np.intp)
+        self._weights = rows.block.weights_of(used) * rows.frequency
 
     @property
     def n_rows(self) -> int:
@@ -185,7 +172,7 @@ class _PairLoss:
         """Sums that Newton's method asks for; its models have one column."""
         loss, gradients, curvature = self.evaluate(request.model[:, 0])
         weight, unknown = float(self._weights.sum()), float("nan")
-        return SecondOrder(weight, loss, unknown, self.gradient(gradients)[:, None], curvature, np.empty(0))
+        return SecondOrder(weight, loss, unknown, (self._weights @ gradients)[:, None], curvature, np.empty(0))
 
     def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
         """Loss, gradients of the rows without their weights, and curvature."""
@@ -195,10 +182,6 @@ class _PairLoss:
         curvature = self._pairs.T @ (of_pairs[:, None] * self._pairs)
         curvature -= gradients.T @ (self._weights[:, None] * gradients)
         return float(self._weights @ losses), gradients, curvature
-
-    def gradient(self, gradients: Array) -> Array:
-        """Weighted sum of the gradients of the rows."""
-        return np.asarray(self._weights @ gradients)
 
     def middle(self, gradients: Array) -> Array:
         """Σ of outer products of gradients, of rows or of groups."""

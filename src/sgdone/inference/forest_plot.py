@@ -25,25 +25,7 @@ _LINE = 80
 
 
 def draw(summary: Summary, columns: Sequence[str] | None, top: int, ax: "Axes | None") -> "Axes":
-    """Draw coefficients and their intervals, one line each, with the names at the left.
-
-    Parameters
-    ----------
-    summary : Summary
-        The summary to draw.
-    columns : sequence of str, optional
-        Names of features, of columns of the table, or of single coefficients as ``summary.names`` has them, from top
-        to bottom. By default the features with the largest |z|, without intercepts, until ``top`` coefficients are
-        drawn.
-    top : int
-        Number of coefficients to draw if ``columns`` is not given.
-    ax : Axes, optional
-        Where to draw; by default a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
+    """Draw coefficients and their intervals, one line each, with the names at the left: see `Summary.plot`."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:

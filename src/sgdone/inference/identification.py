@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
-from sgdone.diagnose.columns import BLOCK, column_hashes
+from sgdone.diagnose.columns import column_hashes
 from sgdone.inference.sample_rows import SampleRows
-from sgdone.sums.row_sum import RowSum, message
+from sgdone.sums.row_sum import ArraySum, RowSum, message
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
@@ -29,14 +29,9 @@ _UNDETERMINED = 1e-8
 class Identification:
     """Directions that the rows do not determine.
 
-    Attributes
-    ----------
-    dropped : ndarray of int
-        Columns whose coefficients can be set to 0 without loss: each is a combination of the others.
-    null : ndarray
-        Orthonormal basis of the directions, width × their number, in units in which columns have norm 1.
-    size : ndarray
-        Norms of the columns.
+    The coefficients of ``dropped`` columns can be set to 0 without loss: each is a combination of the others. ``null``
+    is an orthonormal basis of the directions, width × their number, in units in which columns have norm 1; ``size`` has
+    their norms.
     """
 
     dropped: Columns
@@ -69,19 +64,9 @@ class Identification:
 
 
 def identification(free: NDArray[np.bool_], products: Array) -> Identification | None:
-    """Find linear dependencies among the columns.
+    """Linear dependencies among the columns that are ``free``; None if there are none.
 
-    Parameters
-    ----------
-    free : ndarray of bool
-        Columns to consider.
-    products : ndarray
-        Sums of products of the columns, the intercept last.
-
-    Returns
-    -------
-    Identification or None
-        None if the columns are independent.
+    ``products`` are sums of products of the columns, the intercept last.
     """
     size = np.sqrt(np.maximum(np.diagonal(products), 0.0))
     known = np.flatnonzero(free & (size > 0))
@@ -100,34 +85,21 @@ def identification(free: NDArray[np.bool_], products: Array) -> Identification |
 @final
 @message
 @dataclass(frozen=True)
-class HashSum:
-    """Hashes of columns, which are sums modulo 2⁶⁴."""
-
-    values: NDArray[np.uint64]
-
-    def merge(self, other: "HashSum") -> "HashSum":
-        """The hashes over the rows of both."""
-        return HashSum(self.values + other.values)
-
-
-@final
-@message
-@dataclass(frozen=True)
 class ColumnHashes(RowSum):
-    """Hashes of the columns: whole numbers, so that equal columns have the same ones however the rows are divided."""
+    """Hashes of the columns, sums modulo 2⁶⁴: equal columns have the same ones however the rows are divided."""
 
-    def of(self, rows: SampleRows) -> HashSum | None:
+    def of(self, rows: SampleRows) -> ArraySum | None:
         """The hashes over these rows."""
         used = rows.used
         if not used.size:
             return None
-        found = np.empty(rows.block.rows.n_features, np.uint64)
+        found: Any = np.empty(rows.block.rows.n_features, np.uint64)
         for columns, part in rows.block.rows.parts:
             matrix: Any = part.whole()
             matrix = matrix if used.size == matrix.shape[0] else matrix[used]
             by_columns = sparse.csc_array(matrix) if part.is_sparse else matrix
-            found[columns] = column_hashes(by_columns, BLOCK, rows.first_row)
-        return HashSum(found)
+            found[columns] = column_hashes(by_columns, rows.first_row)
+        return ArraySum(found)
 
 
 def repeated_columns(groups: list[tuple[int, ...]], width: int) -> Identification | None:

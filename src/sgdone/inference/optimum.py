@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,15 +39,7 @@ _SCORE_CHANGE = 1e-3
 
 
 class NoOptimumError(Exception):
-    """Newton's method did not converge; the message says how far it came.
-
-    Parameters
-    ----------
-    message : str
-        How far it came.
-    model : ndarray or None
-        Where it ended, if it went far.
-    """
+    """Newton's method did not converge; the message says how far it came, ``model`` where it ended, if it went far."""
 
     def __init__(self, message: str, model: Array | None = None) -> None:
         super().__init__(message)
@@ -57,20 +49,11 @@ class NoOptimumError(Exception):
 @final
 @dataclass(frozen=True)
 class FactorisedOptimum:
-    """The optimum of Σvℓ.
+    """The optimum of Σvℓ, with the sums and the factors of the curvature there.
 
-    Attributes
-    ----------
-    model : ndarray
-        (features + 1) × free outputs, in the units of the sample's pieces.
-    sums : SecondOrder
-        Loss, gradient and curvature there.
-    factors : Factors
-        Factors of the curvature; coefficients that are not estimated have a row and a column of 0 in its inverse.
-    estimated : ndarray of bool
-        Whether the coefficients of each feature, and the intercepts, were estimated.
-    identification : Identification or None
-        Directions that the rows do not determine; None if there are none.
+    ``model`` is (features + 1) × free outputs, in the units of the sample's pieces. ``estimated`` says whether the
+    coefficients of each feature, and the intercepts, were estimated; others have a row and a column of 0 in the inverse
+    of ``factors``. ``identification`` has the directions that the rows do not determine.
     """
 
     model: Array
@@ -83,10 +66,7 @@ class FactorisedOptimum:
 def find_optimum(sample: Sample, start: Array) -> FactorisedOptimum:
     """Minimise the loss from a model, until a step is below 1e-8 standard errors of every combination.
 
-    Raises
-    ------
-    NoOptimumError
-        After 50 steps, or if steps still change scores although hardly any loss is left.
+    Raises `NoOptimumError` after 50 steps, or if steps still change scores although hardly any loss is left.
     """
     objective, system = sample.objective, sample.system
     penalties = system.penalties(0.0)
@@ -120,12 +100,12 @@ def find_optimum(sample: Sample, start: Array) -> FactorisedOptimum:
         if factors.cholesky is None:
             raise NoOptimumError(f"after {ended.steps} steps of Newton's method the curvature is singular", model)
         gradient = Point.of(sums, model, penalties).gradient
-        left = _left(sample, sums, gradient, factors.solve(-gradient))
-        if left.is_optimum:
+        errors, change, is_optimum = _next_step(sample, sums, gradient, factors.solve(-gradient))
+        if is_optimum:
             return FactorisedOptimum(model, sums, factors, np.isfinite(penalties), found)
     raise NoOptimumError(
-        f"after {ended.steps} steps of Newton's method the next one is {left.errors:.2g} standard errors long and "
-        f"changes the score of a row by {left.change:.2g}",
+        f"after {ended.steps} steps of Newton's method the next one is {errors:.2g} standard errors long and "
+        f"changes the score of a row by {change:.2g}",
         model,
     )
 
@@ -137,15 +117,8 @@ def _rounding(sample: Sample, weight: float) -> float:
     return RESIDUAL_ROUNDING**2 * max(sample.target_squares / weight, sample.target_spread)
 
 
-class _Left(NamedTuple):
-    """The next step of Newton's method: in standard errors, and as a change of scores."""
-
-    errors: float
-    change: float
-    is_optimum: bool
-
-
-def _left(sample: Sample, sums: SecondOrder, gradient: Array, step: Array) -> _Left:
+def _next_step(sample: Sample, sums: SecondOrder, gradient: Array, step: Array) -> tuple[float, float, bool]:
+    """The next step of Newton's method in standard errors, and as a change of scores; whether both are small."""
     objective = sample.objective
     errors = float(np.sqrt(max(0.0, -float(np.vdot(gradient, step))) / sums.dispersion(objective)))
     change = sample.sum(LargestChange(sample.system, step)).value
@@ -153,7 +126,7 @@ def _left(sample: Sample, sums: SecondOrder, gradient: Array, step: Array) -> _L
     if objective.is_regression:
         change = change / float(np.sqrt(max(sample.target_spread, float(np.finfo(np.float64).tiny))))
         is_exact = sums.dispersion(objective) <= _rounding(sample, sums.weight)
-    return _Left(errors, change, is_exact or (errors <= _STEP and change <= _SCORE_CHANGE))
+    return errors, change, is_exact or (errors <= _STEP and change <= _SCORE_CHANGE)
 
 
 #: Several vectors: (features + 1) × free outputs × vectors.
@@ -173,22 +146,12 @@ _FLAT = 1e-13
 @final
 @dataclass(frozen=True)
 class LargeOptimum:
-    """The optimum of Σvℓ, and products there.
+    """The optimum of Σvℓ, with loss, gradient and the diagonal of the curvature, and products there.
 
-    Attributes
-    ----------
-    system : System
-        The loss of the products, and the units of the sums.
-    model : ndarray
-        (features + 1) × free outputs, in the units of the sample's pieces.
-    sums : SecondOrder
-        Loss, gradient and the diagonal of the curvature.
-    penalties : ndarray
-        0, or infinite for coefficients that are not estimated.
-    product, precondition : callable
-        Multiply several vectors by the curvature, and by an approximation of its inverse.
-    identification : Identification or None
-        Columns that are equal; other dependencies show as systems that cannot be solved.
+    ``model`` is (features + 1) × free outputs, in the units of the sample's pieces; ``penalties`` are infinite for
+    coefficients that are not estimated. ``product`` and ``precondition`` multiply several vectors by the curvature of
+    ``system``, and by an approximation of its inverse. ``identification`` has columns that are equal; other
+    dependencies show as systems that cannot be solved.
     """
 
     system: System
@@ -203,6 +166,9 @@ class LargeOptimum:
     def estimated(self) -> NDArray[np.bool_]:
         """Whether the coefficients of each feature, and the intercepts, were estimated."""
         return np.isfinite(self.penalties)
+
+
+Optimum = FactorisedOptimum | LargeOptimum
 
 
 def find_large_optimum(sample: Sample, start: Array) -> LargeOptimum:
@@ -272,8 +238,7 @@ class _ByFrequentColumns(Directions):
         def precondition(one: Array) -> Array:
             return times(one[:, :, None])[:, :, 0]
 
-        search = conjugate_gradients(self.system, at, precondition, _RESIDUAL, MOST_PRODUCTS)
-        direction, solved = yield from search
+        direction, solved = yield from conjugate_gradients(self.system, at, precondition, _RESIDUAL, MOST_PRODUCTS)
         if not solved:
             raise NoOptimumError(
                 f"conjugate gradients did not converge in {MOST_PRODUCTS} products at step {self._steps} of Newton's "
@@ -293,12 +258,7 @@ def with_products_of_columns(sample: Sample, optimum: LargeOptimum) -> LargeOpti
 def solve(optimum: LargeOptimum, right: Array) -> tuple[Array, NDArray[np.bool_]]:
     """H⁻¹ times several vectors, by conjugate gradients that share their products; and whether each has converged.
 
-    Parameters
-    ----------
-    optimum : LargeOptimum
-        Where H is the curvature.
-    right : ndarray
-        (features + 1) × free outputs × vectors; 0 for coefficients that are not estimated.
+    ``right`` is (features + 1) × free outputs × vectors.
     """
     free = np.isfinite(optimum.penalties)[:, None, None]
     residual = np.where(free, right, 0.0)

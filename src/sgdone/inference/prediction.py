@@ -10,7 +10,7 @@ from scipy.special import expit, log_softmax, logsumexp
 
 from sgdone.inference.covariance import Covariance
 from sgdone.inference.identification import Identification
-from sgdone.inference.optimum import FactorisedOptimum, LargeOptimum
+from sgdone.inference.optimum import Optimum
 from sgdone.inference.sample import Sample
 from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import single_thread
@@ -44,26 +44,9 @@ class Intervals(NamedTuple):
 class Predictor:
     """The optimum of a summary, for predictions.
 
-    Parameters
-    ----------
-    objective : Objective
-        The loss.
-    model : ndarray
-        (features + 1) × free outputs, in units of ``scaling``.
-    scaling : Scaling
-        Units of the columns, relative to the user's.
-    covariance : Covariance
-        Covariance of the coefficients.
-    identification : Identification or None
-        Directions that the rows of the summary do not determine.
-    pinned : ndarray of int
-        Columns without an estimate: rows in which they are not at their usual values have no interval.
-    usual : ndarray
-        Usual values of these columns.
-    origin : float
-        Offset added to the means of a regression.
-    features, classes : list
-        Names of the features, and labels of the classes if there are any.
+    ``model`` is (features + 1) × free outputs, in units of ``scaling``, which are relative to the user's. ``pinned``
+    are columns without an estimate: rows in which they are not at their ``usual`` values have no interval. ``origin``
+    is added to the means of a regression.
     """
 
     objective: Objective
@@ -81,14 +64,13 @@ class Predictor:
     def of(
         cls,
         sample: Sample,
-        optimum: FactorisedOptimum | LargeOptimum,
+        optimum: Optimum,
         covariance: Covariance,
         features: Sequence[str],
         classes: Sequence[Any] | None,
     ) -> "Predictor":
         """Predictor for the optimum of a sample; columns that are constant there keep their values."""
         pinned = np.flatnonzero(~sample.varies)
-        usual = sample.first_row(pinned) if pinned.size else np.zeros(0)
         shift, units = sample.scaling.shift, sample.units
         scaling = Scaling(sample.scaling.scale * units, None if shift is None else shift * units)
         return cls(
@@ -98,7 +80,7 @@ class Predictor:
             covariance,
             optimum.identification,
             pinned,
-            usual * units[pinned],
+            sample.facts.first[pinned] * units[pinned],
             sample.origin,
             features,
             classes,
@@ -110,9 +92,10 @@ class Predictor:
         with single_thread(), np.errstate(over="ignore"):
             for first in range(0, X.shape[0], _ROWS):
                 part = X[first : first + _ROWS]
-                found = self._of_part(part, quantile)
-                parts.append([np.where(_like(self._is_unknown(part), values), np.nan, values) for values in found])
-        return Intervals(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+                found = np.stack(self._of_part(part, quantile))
+                found[:, self._is_unknown(part)] = np.nan
+                parts.append(found)
+        return Intervals(*np.concatenate(parts, axis=1))
 
     def _of_part(self, part: Any, quantile: float) -> Intervals:
         rows = rows_in_units(part, self.scaling)
@@ -152,7 +135,3 @@ class Predictor:
 
 def _dense(part: Any) -> Array:
     return np.asarray(part.toarray() if hasattr(part, "toarray") else part)
-
-
-def _like(mask: NDArray[np.bool_], values: Array) -> NDArray[np.bool_]:
-    return mask if values.ndim == 1 else mask[:, None]

@@ -24,20 +24,16 @@ from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.message_text import enumerate_names
 from sgdone.tables import ColumnFeatures
 
+Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 
 @final
 @dataclass(frozen=True)
 class FeatureChoice:
-    """Features of a summary, in terms of those of the model.
+    """Features of a summary: those of the model that are kept, in ascending order, and new ones that come last.
 
-    Parameters
-    ----------
-    kept : ndarray of int
-        Features of the model, in ascending order.
-    others : list of ndarray
-        Sets of features: a feature for each marks the rows that have none of them. They come last.
+    For each of ``others``, a set of features, the new one marks the rows that have none of them.
     """
 
     kept: Numbers
@@ -45,24 +41,17 @@ class FeatureChoice:
 
     def rows(self, X: Any) -> Any:
         """Encoded rows with these features; dense columns are not copied unless some are left out."""
+        codes = level_codes(X, self.others)
+        extra = [own == features.size for own, features in zip(codes, self.others, strict=True)]
         if not isinstance(X, MixedMatrix):
             all_kept = self.kept.size == X.shape[1] and not self.others
-            return X if all_kept else _sparse_columns(X, self.kept, self._extra(X))
-        dense = X.dense
+            return X if all_kept else _sparse_columns(X, self.kept, extra)
         own = self.kept[self.kept < X.n_dense]
-        if own.size < X.n_dense:
-            dense = np.ascontiguousarray(dense[:, own])
-        entries = _sparse_columns(X.sparse, self.kept[own.size :] - X.n_dense, self._extra(X))
+        dense = X.dense if own.size == X.n_dense else np.ascontiguousarray(X.dense[:, own])
+        entries = _sparse_columns(X.sparse, self.kept[own.size :] - X.n_dense, extra)
         if not entries.shape[1]:
             return dense
         return MixedMatrix(dense, entries) if dense.shape[1] else entries
-
-    def _extra(self, X: Any) -> list[NDArray[np.bool_]]:
-        """Rows without any feature of each set."""
-        if not self.others:
-            return []
-        codes = level_codes(X, self.others)
-        return [own == features.size for own, features in zip(codes, self.others, strict=True)]
 
 
 def _sparse_columns(X: Any, columns: Numbers, extra: Sequence[NDArray[np.bool_]]) -> Any:
@@ -72,26 +61,13 @@ def _sparse_columns(X: Any, columns: Numbers, extra: Sequence[NDArray[np.bool_]]
     return sparse.csr_array(chosen if not extra else sparse.hstack(parts, format="csr"))
 
 
-Array = NDArray[np.float64]
-
-NO_ROWS = "no rows"
-
-
 @final
 @dataclass(frozen=True)
 class LevelContrasts:
     """The levels of a category or of a part of a date, as a summary has them.
 
-    Attributes
-    ----------
-    name : str
-        ``occupation``, or ``dteday.month``.
-    reference : str or None
-        The level that the others are compared with; None if each level has a coefficient.
-    levels : int
-        Number of levels that rows have.
-    features : ndarray of int
-        Features of the summary.
+    ``reference`` is the level that the others are compared with; None if each level has a coefficient. ``levels``
+    counts those that rows have, and ``features`` are features of the summary.
     """
 
     name: str
@@ -109,26 +85,11 @@ class ReferenceCoding:
     and the coefficients of the others are differences from it. Rows of each level stay as they are: nothing is
     estimated differently, and the predictions of a model are the same.
 
-    Attributes
-    ----------
-    names : list of str
-        Names of the features of the summary.
-    model_names : sequence of str
-        Names of the features of the model.
-    kept : ndarray of int
-        Features of the model that the summary has; those of ``factors`` with ``has_other`` follow them.
-    factors : tuple of Factor
-        In the order in which they were coded: those that determine others come before them.
-    numbers : tuple of DeterminedNumber
-        Columns of numbers that are left out because a factor determines them.
-    has_intercept : bool
-        Whether the model has an intercept. Otherwise the first factor has a feature for each level.
-    contrasts : tuple of LevelContrasts
-        The categories and parts of dates, in the order of the table.
-    columns : dict
-        Features of the summary by column of the table, and by part of a date.
-    left_out : dict
-        Features and columns that are left out, and why.
+    ``names`` are those of the features of the summary: the features ``kept`` of the model, and then those of
+    ``factors`` with ``has_other``. Factors are in the order in which they were coded, those that determine others
+    before them; a factor also determines the columns ``numbers``, which are left out. Without an intercept the first
+    factor has a feature for each level. ``contrasts`` are in the order of the table; ``columns`` has the features of
+    the summary by column and by part of a date, and ``left_out`` says why features and columns are not among them.
     """
 
     names: list[str]
@@ -141,20 +102,10 @@ class ReferenceCoding:
     columns: dict[str, Numbers]
     left_out: dict[str, str]
 
-    def reference_names(self) -> dict[str, str]:
-        """The reference level of each feature that is compared with one."""
-        return {
-            self.names[j]: own.reference
-            for own in self.contrasts
-            if own.reference is not None
-            for j in own.features.tolist()
-        }
-
     @property
     def choice(self) -> FeatureChoice:
         """The features that are kept, and those that are added."""
-        others = [factor.features[:-1] for factor in self.factors if factor.has_other]
-        return FeatureChoice(self.kept, others)
+        return FeatureChoice(self.kept, [factor.features[:-1] for factor in self.factors if factor.has_other])
 
     def rows(self, X: Any) -> Any:
         """Encoded rows with the features of the summary; dense columns are not copied unless some are left out."""
@@ -191,7 +142,7 @@ class ReferenceCoding:
 
     def is_unknown(self, X: Any) -> NDArray[np.bool_]:
         """Whether each encoded row has a level, or a pair of levels, that no row of the summary had."""
-        codes = self._codes(X)
+        codes = level_codes(X, [factor.features[factor.features >= 0] for factor in self.factors])
         unknown = np.zeros(X.shape[0], dtype=bool)
         for own, factor in zip(codes, self.factors, strict=True):
             unknown |= ~np.append(factor.present, False)[own]
@@ -202,9 +153,6 @@ class ReferenceCoding:
         for number in self.numbers:
             unknown |= X.dense[:, number.feature] != np.append(number.values, np.nan)[codes[number.factor]]
         return unknown
-
-    def _codes(self, X: Any) -> NDArray[np.int32]:
-        return level_codes(X, [factor.features[factor.features >= 0] for factor in self.factors])
 
 
 def reference_coding(
@@ -218,20 +166,7 @@ def reference_coding(
 ) -> ReferenceCoding:
     """Choose the features of a summary of encoded rows.
 
-    Parameters
-    ----------
-    columns : sequence of ColumnFeatures
-        How each column of the table was encoded.
-    names : sequence of str
-        Names of the features.
-    rows : array, CSR matrix or MixedMatrix
-        Encoded rows.
-    labels : ndarray or None
-        Classes of the rows; None for a regression.
-    weight : ndarray or None
-        Weights of the rows; those of weight 0 do not count.
-    fit_intercept : bool
-        Whether the model has an intercept.
+    ``labels`` is None for a regression; rows of weight 0 do not count.
 
     Examples
     --------
@@ -263,16 +198,14 @@ def coding_of(
     """Choose the features of a summary from facts about the levels of rows, in the divisions of ``columns``."""
     factors = factors_of(divisions, facts)
     coded, numbers = code_factors(factors, facts, fit_intercept)
-    dropped = _dropped_features(coded, numbers)
-    kept = np.setdiff1d(np.arange(len(names)), dropped)
-    own_names, added = [str(names[j]) for j in kept.tolist()], dict[str, str]()
+    kept = np.setdiff1d(np.arange(len(names)), _dropped_features(coded, numbers))
+    own_names, others = [str(names[j]) for j in kept.tolist()], dict[str, int]()
     for factor in coded:
         if factor.has_other:
-            added[factor.name] = _new_name(f"{factor.name}=(other)", names)
-            own_names.append(added[factor.name])
+            others[factor.name] = len(own_names)
+            own_names.append(_new_name(f"{factor.name}=(other)", names))
     places = np.full(len(names), -1)
     places[kept] = np.arange(kept.size)
-    others = {name: own_names.index(text) for name, text in added.items()}
     by_name = {factor.name: factor for factor in coded}
     contrasts = tuple(
         _contrasts(by_name[factor.name], names, places, others) for factor in factors if not factor.marks_missing
@@ -320,16 +253,9 @@ def _contrasts(factor: Factor, names: Sequence[str], places: Numbers, others: di
         features = np.append(features, others[factor.name])
     reference = None
     if factor.reference >= 0:
-        reference = _level_name(factor, factor.reference, names)
+        reference = _feature_name(factor, factor.reference, names).removeprefix(f"{factor.name}=")
     levels = int(factor.present[:-1].sum()) + int(factor.has_other)
     return LevelContrasts(factor.name, reference, levels, features.astype(np.intp))
-
-
-def _level_name(factor: Factor, level: int, names: Sequence[str]) -> str:
-    """The level without the name of its factor."""
-    if factor.features[level] < 0:
-        return "(other)"
-    return str(names[factor.features[level]]).removeprefix(f"{factor.name}=")
 
 
 def _columns(
@@ -355,7 +281,7 @@ def _left_out(
             yield factor.name, f"determined by {enumerate_names([factors[s.factor].name for s in factor.sources])}"
             continue
         for level in np.flatnonzero(~factor.present & (factor.features >= 0)).tolist():
-            yield str(names[factor.features[level]]), NO_ROWS
+            yield str(names[factor.features[level]]), "no rows"
         for source, levels in factor.sources:
             for level in np.unique(levels[levels >= 0]).tolist():
                 if factor.features[level] >= 0:

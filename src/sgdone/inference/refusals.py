@@ -90,18 +90,8 @@ def rows_refusal(
 ) -> Refusal | None:
     """Whether there are too few rows for normal quantiles; with t quantiles there is only one row more needed.
 
-    Parameters
-    ----------
-    sample : Sample
-        The rows.
-    cov : str
-        The covariance.
-    coefficients : int
-        Number of coefficients of each output.
-    information : float or None
-        Σv·p(1 − p) of the rarest class at the optimum, if known: four times it are the rows that count.
-    label : str
-        The class of these coefficients, if there are several.
+    ``coefficients`` is their number for each output, and ``label`` the class if there are several. ``information`` is
+    Σv·p(1 − p) of the rarest class at the optimum, if known: four times it are the rows that count.
     """
     rows = sample.n_rows
     if is_exact(sample, cov):
@@ -132,13 +122,12 @@ def is_exact(sample: "Sample", cov: str) -> bool:
     return cov == "classical" and sample.objective.is_regression and sample.objective.loss.quadratic
 
 
-def no_errors_refusal() -> Refusal:
-    """A regression without residuals."""
-    return Refusal(
-        "no_errors",
-        "The targets are predicted exactly: the residuals are rounding errors, and there is no noise to estimate "
-        "standard errors from. Check that no column contains the target.",
-    )
+#: The refusal of a regression without residuals.
+NO_ERRORS = Refusal(
+    "no_errors",
+    "The targets are predicted exactly: the residuals are rounding errors, and there is no noise to estimate "
+    "standard errors from. Check that no column contains the target.",
+)
 
 
 def bias_refusals(shares: NDArray[np.float64], coefficients: int, rows: float) -> dict[int, Refusal]:
@@ -154,9 +143,10 @@ def bias_refusals(shares: NDArray[np.float64], coefficients: int, rows: float) -
     }
 
 
-def groups_refusal(groups: int) -> Refusal | None:
-    """Whether there are too few groups."""
-    if groups >= FEWEST_GROUPS:
+def groups_refusal(sample: "Sample", cov: str) -> Refusal | None:
+    """Whether there are too few groups for a cluster covariance."""
+    groups = sample.n_groups
+    if cov != "cluster" or not groups or groups >= FEWEST_GROUPS:
         return None
     return Refusal(
         "few_groups",

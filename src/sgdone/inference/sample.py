@@ -7,7 +7,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.identification import ColumnHashes, HashSum
+from sgdone.inference.identification import ColumnHashes
 from sgdone.inference.sample_rows import (
     AskSampleFacts,
     ColumnPowers,
@@ -16,7 +16,6 @@ from sgdone.inference.sample_rows import (
     SampleRows,
     SampleSource,
     comparable_scaling,
-    rows_of_powers,
     safe_units,
 )
 from sgdone.inference.sums_at_model import ColumnProducts
@@ -44,20 +43,9 @@ _CHEAP = 4e8
 class Sample:
     """Facts about the rows of a summary, and sums over them.
 
-    Models have (features + 1) × free outputs coefficients, in the units of ``scaling``.
-
-    Parameters
-    ----------
-    objective : Objective
-        The loss, without a penalty.
-    source : SampleSource
-        The rows as they are given.
-    preparation : SamplePreparation
-        Preparation of the rows before they are added up.
-    facts : SampleFacts
-        Facts about the rows in the units of the preparation, with the targets as they were.
-    weights : {"frequency", "sampling"}
-        Meaning of the weights.
+    Models have (features + 1) × free outputs coefficients, in the units of ``scaling``. The objective has no penalty;
+    ``source`` has the rows as they are given, and ``facts`` are those of the prepared rows with the targets as they
+    were.
     """
 
     objective: Objective
@@ -85,8 +73,7 @@ class Sample:
             is_count = weights == "frequency" and LEAST_ROWS <= facts.weight <= MOST_ROWS
             frequency = 1.0 if is_count else facts.rows / facts.weight
         # The intercept takes up the mean of the targets, so that they keep their digits.
-        centred = facts.targets is not None and objective.fit_intercept
-        origin = float(facts.targets.means[0]) if centred and facts.targets is not None else 0.0
+        origin = float(facts.targets.means[0]) if facts.targets is not None and objective.fit_intercept else 0.0
         nothing = np.empty((0, units.size + 1))
         preparation = SamplePreparation(units, origin, frequency, nothing, facts.starts)
         return cls(objective, source, preparation, facts, weights)
@@ -168,7 +155,7 @@ class Sample:
     @property
     def n_groups(self) -> int:
         """Number of groups of rows of positive weight; 0 if the rows have none."""
-        return 0 if self.facts.groups is None else int(self.facts.groups.size)
+        return int(self.facts.groups.size)
 
     @property
     def weight_power(self) -> int:
@@ -201,10 +188,6 @@ class Sample:
         assert self.facts.targets is not None
         return float(self.facts.targets.squares[0] / self.facts.targets.rows)
 
-    def first_row(self, columns: NDArray[np.intp]) -> Array:
-        """Values of some columns in the first row of positive weight, divided by ``units``."""
-        return self.facts.first[columns]
-
     @cached_property
     def rows_of_columns(self) -> Array:
         """Number of rows that the variation of each column comes from: (Σvd²)²/Σvd⁴.
@@ -214,8 +197,10 @@ class Sample:
         """
         sampling = self.weights == "sampling"
         means = self.facts.moments.means if self.objective.fit_intercept else None
-        powers: ArraySum = self.sum(ColumnPowers(self.scaling, means, sampling))
-        return rows_of_powers(powers.values, self.varies, 1.0 if sampling else self.preparation.frequency)
+        squares, fourths = self.sum(ColumnPowers(self.scaling, means, sampling)).values
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = (1.0 if sampling else self.preparation.frequency) * squares**2 / fourths
+        return np.where(self.varies & (fourths > 0), found, 0.0)
 
     @cached_property
     def column_products(self) -> Array:
@@ -225,10 +210,10 @@ class Sample:
 
     def repeated_columns(self) -> list[tuple[int, ...]]:
         """Columns that are equal in all rows used, and not constant."""
-        found: HashSum = self.sum(ColumnHashes())
+        hashes = self.sum(ColumnHashes()).values.tolist()
         groups: dict[tuple[Any, ...], list[int]] = {}
         for j in np.flatnonzero(self.varies).tolist():
-            groups.setdefault((found.values[j], self.facts.low[j], self.facts.high[j]), []).append(j)
+            groups.setdefault((hashes[j], self.facts.low[j], self.facts.high[j]), []).append(j)
         return [tuple(group) for group in groups.values() if len(group) > 1]
 
     def frequent_columns(self, free: NDArray[np.bool_]) -> NDArray[np.intp]:

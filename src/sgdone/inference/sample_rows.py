@@ -27,18 +27,10 @@ Found = TypeVar("Found")
 class SamplePreparation:
     """Preparation of rows before they are added up; the same for all of them.
 
-    Parameters
-    ----------
-    units : ndarray
-        Divisors of the columns, so that their squares neither overflow nor underflow; empty for 1.
-    origin : float
-        Offset subtracted from the targets.
-    frequency : float
-        How many rows a row of weight 1 stands for.
-    separated : ndarray
-        Directions × (features + 1), of two classes: rows on one side of one of them are left out.
-    starts : ndarray of int
-        Number of the first row of each partition among all rows of positive weight.
+    ``units`` divide the columns, so that their squares neither overflow nor underflow (empty for 1), and ``origin`` is
+    subtracted from the targets. A row of weight 1 stands for ``frequency`` rows. Of two classes, rows on one side of
+    one of the ``separated`` directions × (features + 1) are left out. ``starts`` numbers the first row of each
+    partition among all rows of positive weight.
     """
 
     units: Array = field(default_factory=lambda: np.empty(0))
@@ -63,20 +55,8 @@ class SampleSource(RowSource, Protocol):
 class SampleRows(ReadableRows):
     """The rows of a summary that this process has.
 
-    Parameters
-    ----------
-    block : Block
-        The rows; a weight of 1 stands for ``frequency`` rows.
-    groups : ndarray or None
-        The group of each row.
-    frequency : float
-        How many rows a row of weight 1 stands for.
-    threads : int
-        Threads of the sums.
-    number : int
-        Number of the partition.
-    first_row : int
-        Number of the first row of positive weight among those of all partitions.
+    A row of weight 1 stands for ``frequency`` rows. ``number`` is that of the partition, and ``first_row`` the number
+    of its first row of positive weight among those of all partitions.
     """
 
     keeps: ClassVar[bool] = True
@@ -146,11 +126,6 @@ class SampleRows(ReadableRows):
         """Rows of positive weight."""
         return self.block.all_used().astype(np.intp)
 
-    def labels_and_weights(self) -> tuple[Array, Array]:
-        """Labels and weights of the rows of positive weight."""
-        used = self.block.all_used()
-        return self.block.labels[used], self.block.weights_of(used) * self.frequency
-
     def pieces(self, system: System) -> BlockPieces:
         """Rows in the units of a system; the last pieces are cached."""
         return self._rows.pieces(system)
@@ -181,32 +156,11 @@ _ROWS = 1 << 16
 class SampleFacts:
     """Facts about rows of positive weight.
 
-    Parameters
-    ----------
-    parts : ndarray of int
-        Numbers of the partitions, in the first column, and of their rows.
-    n_dense : int
-        Number of dense columns; they come first.
-    weight : float
-        Sum of the weights.
-    has_whole_weights : bool
-        Whether all weights are whole numbers.
-    first, low, high : ndarray
-        The first row, and the least and the largest value of each column.
-    entries : ndarray
-        Number of nonzero entries of each column; for dense columns, of rows.
-    moments : ColumnMoments
-        Moments of the columns.
-    classes : ndarray
-        Weights of the classes; there are none in a regression.
-    targets : ColumnMoments or None
-        Moments of the targets of a regression.
-    target_squares : float
-        Σv·y² of a regression.
-    groups : ndarray or None
-        Labels of the groups, sorted.
-    divided_groups : ndarray or None
-        Labels of the groups whose rows are in several partitions.
+    ``parts`` has the numbers of the partitions in its first column, and of their rows. Dense columns come first.
+    ``first``, ``low`` and ``high`` are the first row, and the least and the largest value of each column; ``entries``
+    counts its nonzero entries, or all rows if it is dense. ``classes`` are the weights of the classes, and
+    ``target_squares`` is Σv·y² of a regression. Labels of groups are sorted; the rows of ``divided_groups`` are in
+    several partitions.
     """
 
     parts: NDArray[np.int64]
@@ -221,8 +175,8 @@ class SampleFacts:
     classes: Array
     targets: ColumnMoments | None
     target_squares: float
-    groups: NDArray[Any] | None
-    divided_groups: NDArray[Any] | None
+    groups: NDArray[Any]
+    divided_groups: NDArray[Any]
 
     def merge(self, other: "SampleFacts") -> "SampleFacts":
         """The facts about the rows of both."""
@@ -231,11 +185,8 @@ class SampleFacts:
                 f"partition {other.parts[0, 0]} has {other.n_dense} dense columns, partition {self.parts[0, 0]} has "
                 f"{self.n_dense}: convert both to the same storage"
             )
-        groups, divided = self.groups, self.divided_groups
-        if groups is not None and other.groups is not None and divided is not None and other.divided_groups is not None:
-            both = np.intersect1d(groups, other.groups)
-            divided = joined_labels(joined_labels(divided, other.divided_groups), both)
-            groups = joined_labels(groups, other.groups)
+        both = np.intersect1d(self.groups, other.groups)
+        divided = joined_labels(joined_labels(self.divided_groups, other.divided_groups), both)
         return replace(
             self,
             parts=np.concatenate([self.parts, other.parts]),
@@ -248,7 +199,7 @@ class SampleFacts:
             classes=self.classes + other.classes,
             targets=None if self.targets is None or other.targets is None else self.targets.merge(other.targets),
             target_squares=self.target_squares + other.target_squares,
-            groups=groups,
+            groups=joined_labels(self.groups, other.groups),
             divided_groups=divided,
         )
 
@@ -281,13 +232,7 @@ def joined_labels(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
 @message
 @dataclass(frozen=True)
 class AskSampleFacts(RowSum):
-    """The facts about rows, after a check that all numbers are finite.
-
-    Parameters
-    ----------
-    n_classes : int
-        Number of classes; 0 in a regression.
-    """
+    """The facts about rows, after a check that all numbers are finite; ``n_classes`` is 0 in a regression."""
 
     n_classes: int
 
@@ -307,12 +252,12 @@ class AskSampleFacts(RowSum):
         else:
             targets, squares = moments_of(labels[:, None], weights), float(weights @ labels**2)
         first = block.rows.whole()[[int(used[0])]]
-        groups = None if rows.groups is None else np.unique(rows.groups[used])
+        groups = np.empty(0) if rows.groups is None else np.unique(rows.groups[used])
         return SampleFacts(
             np.array([[rows.number, used.size]], np.int64),
             block.rows.n_dense,
             float(weights.sum()),
-            _are_whole(weights * rows.frequency),
+            bool(np.allclose(weights * rows.frequency, np.round(weights * rows.frequency), rtol=1e-9)),
             np.asarray(first.toarray() if hasattr(first, "toarray") else first, dtype=np.float64).ravel(),
             low,
             high,
@@ -322,13 +267,8 @@ class AskSampleFacts(RowSum):
             targets,
             squares,
             groups,
-            None if groups is None else groups[:0],
+            groups[:0],
         )
-
-
-def _are_whole(weights: Array) -> bool:
-    """Whether weights are whole numbers, up to rounding."""
-    return bool(np.allclose(weights, np.round(weights), rtol=1e-9))
 
 
 def _ranges(block: Block, used: NDArray[np.intp]) -> tuple[Array, Array, Array]:
@@ -408,14 +348,6 @@ class ColumnPowers(RowSum):
             powers = _powers_of_dense if part.rows.is_dense else _powers_of_sparse
             found[:, columns] = powers(part, inverse[columns], centres[columns], sampling=self.sampling)
         return ArraySum(found)
-
-
-def rows_of_powers(powers: Array, varies: NDArray[np.bool_], unit: float) -> Array:
-    """(Σvd²)²/Σvd⁴ of each column, times ``unit``; 0 for columns that do not vary."""
-    squares, fourths = powers
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = unit * squares**2 / fourths
-    return np.where(varies & (fourths > 0), found, 0.0)
 
 
 def _powers_of_dense(block: Block, inverse: Array, means: Array, *, sampling: bool) -> tuple[Array, Array]:

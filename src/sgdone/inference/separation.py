@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from sgdone.diagnose import Separation, separation
-from sgdone.inference.coefficients import Layout
+from sgdone.inference.coefficients import Estimate, Layout
 from sgdone.inference.identification import identification
 from sgdone.inference.margin_signs import margin_signs
-from sgdone.inference.optimum import FactorisedOptimum, LargeOptimum, NoOptimumError
-from sgdone.inference.refusals import Kind, Refusal, constant_refusals
+from sgdone.inference.optimum import FactorisedOptimum, NoOptimumError, Optimum
+from sgdone.inference.refusals import Refusal, constant_refusals
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.interfaces.objective import Predicts
@@ -28,33 +28,6 @@ from sgdone.sums.row_sum import ArraySum, RowSum, message
 from sgdone.sums.second_order import SecondOrderAt
 
 Array = NDArray[np.float64]
-
-
-class Refusals(NamedTuple):
-    """Refusals of all coefficients.
-
-    Attributes
-    ----------
-    of : dict
-        The refusals by position.
-    attained : bool
-        Whether the likelihood may have a maximum.
-    """
-
-    of: dict[int, Refusal]
-    attained: bool = True
-
-    @classmethod
-    def for_one_reason(cls, layout: Layout, kind: Kind, reason: str) -> "Refusals":
-        """The same refusal for all coefficients."""
-        return cls(dict.fromkeys(range(layout.size), Refusal(kind, reason)))
-
-
-def _all_separated(sample: Sample, layout: Layout, found: "VerifiedSeparation | ProvedSeparation") -> Refusals:
-    """Refusals of constant columns, and of the other coefficients, which are infinite."""
-    refused = constant_refusals(sample, layout)
-    others = ~np.isin(np.arange(layout.size), list(refused))
-    return Refusals(refused | found.refusals(layout, sample, others), attained=False)
 
 
 #: Share of the largest curvature below which there is none.
@@ -67,47 +40,35 @@ _WHOLE = (1.0, 2.0, 60.0, 1000.0)
 _MOST_DIRECTIONS = 20
 
 
-@final
-@dataclass(frozen=True)
-class Direction:
-    """A direction without rows on its wrong side.
-
-    Attributes
-    ----------
-    values : ndarray
-        (features + 1) × outputs, in the units of the sample.
-    n_separated : int
-        Number of rows that it separates.
-    """
+class Direction(NamedTuple):
+    """A direction without rows on its wrong side: (features + 1) × outputs, in the units of the sample."""
 
     values: Array
     n_separated: int
 
 
 class SeparationSearch(ABC):
-    """Search for rows of classes that are separated.
-
-    Parameters
-    ----------
-    sample : Sample
-        The rows.
-    layout : Layout
-        The coefficients of the summary.
-    """
+    """Search for rows of classes that are separated: `rest_of` for each failure of Newton's method, then `infinite`."""
 
     def __init__(self, sample: Sample, layout: Layout) -> None:
         self._sample, self._layout = sample, layout
 
     @abstractmethod
-    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Refusals:
+    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Estimate:
         """The rows whose optimum is to be searched for next, after Newton's method has failed for ``rest``."""
 
     @abstractmethod
-    def found(self, optimum: FactorisedOptimum | LargeOptimum) -> "VerifiedSeparation | ProvedSeparation | None":
-        """The separation, once the other rows have an optimum; None if Newton's method has not failed."""
+    def infinite(self, undetermined: NDArray[np.bool_], optimum: Optimum | None = None) -> dict[int, Refusal]:
+        """Refusals of the coefficients that the other rows, whose optimum was found if there are any, leave open."""
 
-    def _not_converged(self, reason: str) -> Refusals:
-        return Refusals.for_one_reason(self._layout, "not_converged", reason)
+    def _all_separated(self) -> Estimate:
+        """Refusals of constant columns, and of the other coefficients, which are infinite."""
+        refused = constant_refusals(self._sample, self._layout)
+        others = ~np.isin(np.arange(self._layout.size), list(refused))
+        return Estimate(np.full(self._layout.size, np.nan), refused | self.infinite(others), attained=False)
+
+    def _not_converged(self, reason: str) -> Estimate:
+        return Estimate.nothing(self._layout, Refusal("not_converged", reason))
 
 
 @final
@@ -118,7 +79,7 @@ class DirectionSearch(SeparationSearch):
         super().__init__(sample, layout)
         self._directions: list[Direction] = []
 
-    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Refusals:
+    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Estimate:
         """The rows that the next direction does not separate."""
         sample, layout = self._sample, self._layout
         possible = sample.objective.loss.fades and len(self._directions) < _MOST_DIRECTIONS
@@ -129,18 +90,28 @@ class DirectionSearch(SeparationSearch):
                 "the penalised coefficients of the model.",
             )
         if sample.objective.predicts != "two_classes":
-            return Refusals(_refusals_of_classes(sample, layout, direction), attained=False)
+            refused = _refusals_of_classes(sample, layout, direction)
+            return Estimate(np.full(layout.size, np.nan), refused, attained=False)
         self._directions.append(direction)
         if direction.n_separated == rest.n_used:
-            return _all_separated(sample, layout, VerifiedSeparation(self._directions, sample.n_used, is_only=False))
+            return self._all_separated()
         return rest.without(direction.values[:, 0])
 
-    def found(self, optimum: FactorisedOptimum | LargeOptimum) -> "VerifiedSeparation | None":
-        """The directions found so far."""
-        if not self._directions:
-            return None
-        is_only = isinstance(optimum, FactorisedOptimum) and self._n_determined() == int(optimum.estimated.sum()) + 1
-        return VerifiedSeparation(self._directions, self._sample.n_used, is_only)
+    def infinite(self, undetermined: NDArray[np.bool_], optimum: Optimum | None = None) -> dict[int, Refusal]:
+        """Refusals of infinite coefficients, with their signs if there is no other direction."""
+        layout, used = self._layout, self._sample.n_used
+        positions = np.flatnonzero(undetermined).tolist()
+        signs = np.zeros(self._sample.n_features + 1)
+        if isinstance(optimum, FactorisedOptimum) and self._n_determined() == int(optimum.estimated.sum()) + 1:
+            signs = np.sign(self._directions[0].values[:, 0]) * layout.outputs[0, 0]
+        count = sum(own.n_separated for own in self._directions)
+        reason = (
+            f"There is no finite optimum: {'complete' if count == used else 'quasi-complete'} separation, a direction "
+            f"predicts {count:,} of {used:,} rows without error (verified in all partitions), and along it these "
+            f"coefficients tend to infinity: {enumerate_names([layout.features[k] for k in positions])}. Use the "
+            "penalised coefficients of the model, or more rows."
+        )
+        return {k: Refusal("infinite", reason, int(signs[layout.feature_numbers[k]])) for k in positions}
 
     def _n_determined(self) -> int:
         """Number of coefficients that the columns of all rows determine, whatever the labels are."""
@@ -155,12 +126,7 @@ class DirectionSearch(SeparationSearch):
 class SeparationCounts(RowSum):
     """Numbers of rows that each direction separates, and of rows on its wrong side or in doubt.
 
-    Parameters
-    ----------
-    predicts : {"two_classes", "one_vs_rest", "softmax"}
-        Meaning of the outputs.
-    directions : ndarray
-        Directions × (features + 1) × outputs, in the units of the rows.
+    ``directions``: directions × (features + 1) × outputs, in the units of the rows.
     """
 
     predicts: Predicts
@@ -223,45 +189,6 @@ def _rounded(sample: Sample, direction: Array) -> list[Array]:
     return [direction, kept, *(np.rint(own) for own in found if np.rint(own).any())]
 
 
-@final
-@dataclass(frozen=True)
-class VerifiedSeparation:
-    """Separation of two classes in some rows, by directions that were verified.
-
-    Attributes
-    ----------
-    directions : list of Direction
-        Each separates rows that those before it do not.
-    n_rows : int
-        Number of rows.
-    is_only : bool
-        Whether there is no other direction: then the signs of the coefficients are known.
-    """
-
-    directions: list[Direction]
-    n_rows: int
-    is_only: bool
-
-    def refusals(self, layout: Layout, sample: Sample, undetermined: NDArray[np.bool_]) -> dict[int, Refusal]:
-        """The infinite coefficients: those that the other rows do not determine."""
-        positions = np.flatnonzero(undetermined).tolist()
-        columns = layout.feature_numbers
-        signs = np.zeros(sample.n_features + 1)
-        if self.is_only:
-            signs = np.sign(self.directions[0].values[:, 0]) * layout.outputs[0, 0]
-        reason = self._reason(enumerate_names([layout.features[k] for k in positions]))
-        return {k: Refusal("infinite", reason, int(signs[columns[k]])) for k in positions}
-
-    def _reason(self, names: str) -> str:
-        count = sum(own.n_separated for own in self.directions)
-        kind = "complete" if count == self.n_rows else "quasi-complete"
-        return (
-            f"There is no finite optimum: {kind} separation, a direction predicts {count:,} of {self.n_rows:,} rows "
-            f"without error (verified in all partitions), and along it these coefficients tend to infinity: {names}. "
-            "Use the penalised coefficients of the model, or more rows."
-        )
-
-
 def _refusals_of_classes(sample: Sample, layout: Layout, found: Direction) -> dict[int, Refusal]:
     """Refuse the coefficients of several classes: they are infinite along a direction, the others were not found."""
     effects = np.abs(layout.outputs @ (found.values * np.append(sample.facts.largest, 1.0)[:, None]).T)
@@ -286,57 +213,14 @@ _MOST_SIGNS = 200
 
 
 @final
-@dataclass(frozen=True)
-class ProvedSeparation:
-    """Separation of two classes in some rows, with a proof.
-
-    Attributes
-    ----------
-    found : Separation
-        The rows that are separated, with a certificate.
-    rest : Sample or None
-        The rows that are not separated: the finite coefficients are estimated from them. None if there are none.
-    """
-
-    found: Separation
-    rest: Sample | None
-
-    def refusals(self, layout: Layout, sample: Sample, undetermined: NDArray[np.bool_]) -> dict[int, Refusal]:
-        """The infinite coefficients: those that the other rows do not determine."""
-        positions = np.flatnonzero(undetermined)
-        features = layout.feature_numbers[positions]
-        signs = np.zeros(positions.size, dtype=np.intp)
-        if positions.size <= _MOST_SIGNS:
-            with suppress(ValueError, RuntimeError):
-                signs = self.found.infinite_of(features).astype(np.intp) * int(layout.outputs[0, 0])
-        signs[np.abs(signs) > 1] = 0
-        pairs = zip(positions.tolist(), signs.tolist(), strict=True)
-        return {k: Refusal("infinite", self.reason, sign) for k, sign in pairs}
-
-    @property
-    def reason(self) -> str:
-        """Why coefficients are refused."""
-        count = int(self.found.separable_rows.sum())
-        used = count if self.rest is None else count + self.rest.n_used
-        kind = "complete" if self.rest is None else "quasi-complete"
-        proof = self.found.certificate
-        proved = "proved in exact arithmetic" if proof is not None and proof.exact else "proved"
-        return (
-            f"There is no finite optimum: {kind} separation, a direction predicts {count:,} of {used:,} rows without "
-            f"error ({proved}; sgdone.diagnose.separation(X, y).certificate is the proof), and along it coefficients "
-            "tend to infinity. Use the penalised coefficients of the model, or more rows."
-        )
-
-
-@final
 class LinearProgramSearch(SeparationSearch):
     """Search for the separated rows of two classes by linear programs, which need all rows in this process."""
 
     def __init__(self, sample: Sample, layout: Layout) -> None:
         super().__init__(sample, layout)
-        self._found: ProvedSeparation | None = None
+        self._found: Separation | None = None
 
-    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Refusals:
+    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Estimate:
         """The rows that are not separated: all others are found at once."""
         if self._found is not None:
             return self._not_converged(f"No optimum of the rows that are not separated was found: {failure}.")
@@ -355,26 +239,41 @@ class LinearProgramSearch(SeparationSearch):
             )
         if found.kind == "none":
             return self._not_converged(f"There is an optimum, but it was not reached: {failure}. Rescale the columns.")
-        held = None if found.kind == "complete" else sample.without_rows(found.separable_rows)
-        self._found = ProvedSeparation(found, held)
-        return _all_separated(sample, self._layout, self._found) if held is None else held
+        self._found = found
+        return self._all_separated() if found.kind == "complete" else sample.without_rows(found.separable_rows)
 
-    def found(self, optimum: FactorisedOptimum | LargeOptimum) -> ProvedSeparation | None:
-        """The separated rows."""
-        return self._found
+    def infinite(self, undetermined: NDArray[np.bool_], optimum: Optimum | None = None) -> dict[int, Refusal]:
+        """Refusals of infinite coefficients, with their signs if they are few."""
+        found, layout = self._found, self._layout
+        assert found is not None
+        positions = np.flatnonzero(undetermined)
+        signs = np.zeros(positions.size, dtype=np.intp)
+        if positions.size <= _MOST_SIGNS:
+            with suppress(ValueError, RuntimeError):
+                features = layout.feature_numbers[positions]
+                signs = found.infinite_of(features).astype(np.intp) * int(layout.outputs[0, 0])
+        signs[np.abs(signs) > 1] = 0
+        exactly = " in exact arithmetic" if found.certificate is not None and found.certificate.exact else ""
+        reason = (
+            f"There is no finite optimum: {found.kind} separation, a direction predicts "
+            f"{int(found.separable_rows.sum()):,} of {self._sample.n_used:,} rows without error (proved{exactly}; "
+            "sgdone.diagnose.separation(X, y).certificate is the proof), and along it coefficients tend to infinity. "
+            "Use the penalised coefficients of the model, or more rows."
+        )
+        pairs = zip(positions.tolist(), signs.tolist(), strict=True)
+        return {k: Refusal("infinite", reason, sign) for k, sign in pairs}
 
-    def _of_several_classes(self, found: Any, failure: NoOptimumError) -> Refusals:
+    def _of_several_classes(self, found: Any, failure: NoOptimumError) -> Estimate:
         """Refuse the coefficients of classes that were trained against the rest each."""
         apart = [label for label, one in found.items() if one.kind in ("complete", "quasi-complete")]
         if not apart:
             return self._not_converged(f"No optimum was found: {failure}. Use the penalised coefficients of the model.")
-        return Refusals.for_one_reason(
-            self._layout,
-            "infinite",
+        reason = (
             f"There is no finite optimum: {len(apart)} of {len(found)} classes can be separated from the rest in some "
             "rows (proved), and their coefficients tend to infinity. sgdone.diagnose.separation(X, y) names them. Use "
-            "the penalised coefficients of the model, or fewer classes.",
+            "the penalised coefficients of the model, or fewer classes."
         )
+        return Estimate.nothing(self._layout, Refusal("infinite", reason))
 
 
 def _separation(sample: Sample) -> Any:

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from sgdone.inference.coefficients import Layout, SummarisedModel
+from sgdone.inference.coefficients import Estimate, Layout, SummarisedModel
 from sgdone.inference.covariance import Cov
-from sgdone.inference.estimate import Estimate, estimate
+from sgdone.inference.estimate import Estimation
 from sgdone.inference.refusals import is_exact
 from sgdone.inference.sample import Sample
 from sgdone.inference.summary import Head, Summary
@@ -25,24 +25,13 @@ _NO_MAXIMUM = "Some coefficients are infinite: the log-likelihood is its limit."
 def summarise(
     sample: Sample, model: SummarisedModel, cov: Cov, columns: NDArray[np.intp] | None, level: float
 ) -> Summary:
-    """Standard errors of the coefficients at the unpenalised optimum.
+    """Standard errors of the coefficients at the unpenalised optimum, which Newton's method finds from the model.
 
-    Parameters
-    ----------
-    sample : Sample
-        The rows.
-    model : SummarisedModel
-        The model, from which Newton's method starts.
-    cov : {"classical", "robust", "cluster"}
-        The covariance; "cluster" needs groups.
-    columns : ndarray of int or None
-        Features of the summary; None for all.
-    level : float
-        Level of the intervals.
+    ``columns`` are the features of the summary; None for all.
     """
     layout = Layout.of(sample.objective, model, columns)
     with single_thread():
-        found = estimate(sample, model, layout, cov, chosen=columns is not None)
+        found = Estimation(sample, model, layout, cov, columns is not None).estimate()
     coef, errors = found.coef.copy(), np.full(layout.size, np.nan)
     if found.covariance is not None:
         errors = found.covariance.standard_errors()
@@ -53,10 +42,11 @@ def summarise(
         elif refusal.kind in ("collinear", "constant", "not_converged", "not_smooth"):
             coef[k] = np.nan
     df = sample.n_rows - found.coefficients if is_exact(sample, cov) else np.inf
-    quantile = float(stats.t.ppf(0.5 + 0.5 * level, df) if np.isfinite(df) else stats.norm.ppf(0.5 + 0.5 * level))
+    distribution = stats.t(df) if np.isfinite(df) else stats.norm()
+    quantile = float(distribution.ppf(0.5 + 0.5 * level))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = coef / errors
-    p = 2.0 * (stats.t.sf(np.abs(z), df) if np.isfinite(df) else stats.norm.sf(np.abs(z)))
+    p = 2.0 * distribution.sf(np.abs(z))
     return Summary(
         layout.features,
         layout.classes,

@@ -222,8 +222,9 @@ class Summary:
         columns = {name: getattr(self, name) for name in ("coef", "std_err", "z", "p", "low", "high")}
         frame = pd.DataFrame(columns, index=index)
         if self.coding is not None and self.references:
-            names = self.coding.reference_names()
-            frame["reference"] = [names.get(feature, "") for feature in self.features]
+            names = self.coding.names
+            references = {names[j]: own.reference or "" for own in self.coding.contrasts for j in own.features.tolist()}
+            frame["reference"] = [references.get(feature, "") for feature in self.features]
         return frame
 
     def column_tests_frame(self) -> "pd.DataFrame":

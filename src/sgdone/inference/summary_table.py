@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple
 
 from sgdone.inference.summary import INTERCEPT, Head, Summary
 from sgdone.message_text import enumerate_names
@@ -90,9 +89,7 @@ TITLE = "Coefficients of the optimum without a penalty"
 Facts = list[tuple[str, str]]
 
 
-@final
-@dataclass(frozen=True)
-class CoefficientLine:
+class CoefficientLine(NamedTuple):
     """A coefficient: its name, the number of its footnote (0 for none), and one cell per column."""
 
     name: str
@@ -100,56 +97,27 @@ class CoefficientLine:
     cells: tuple[str, ...]
 
 
-@final
-@dataclass(frozen=True)
-class CoefficientGroup:
+class CoefficientGroup(NamedTuple):
     """The coefficients of one class; the heading is empty if there are no classes."""
 
     heading: str
     rows: list[CoefficientLine]
 
 
-@final
-@dataclass(frozen=True)
-class ColumnTestTable:
-    """The tests of columns.
-
-    Attributes
-    ----------
-    header : tuple of str
-        Names of the columns of the table.
-    rows : list of tuple of str
-        The column, its reference level, and the numbers.
-    left_out : str
-        How many tests are not shown; empty if all are.
-    """
+class ColumnTestTable(NamedTuple):
+    """Tests of columns: the column, its reference level, and numbers; ``left_out`` says how many are not shown."""
 
     header: tuple[str, ...]
     rows: list[tuple[str, ...]]
     left_out: str
 
 
-@final
-@dataclass(frozen=True)
-class SummaryTable:
+class SummaryTable(NamedTuple):
     """A summary as texts.
 
-    Attributes
-    ----------
-    settings, results : list of tuple of str
-        The two columns of the head: labels and values.
-    header : tuple of str
-        Names of the columns.
-    groups : list of CoefficientGroup
-        The coefficients.
-    left_out : str
-        How many coefficients are not shown; empty if all are.
-    tests : ColumnTestTable or None
-        The tests of columns; None if no column is a category or a date.
-    footnotes : list of tuple of str
-        Names of refused coefficients, and why they are refused; footnote 1 comes first.
-    remarks : list of str
-        Sentences beneath the table.
+    ``settings`` and ``results`` are the two columns of the head, ``header`` the names of the columns of ``groups``.
+    ``left_out`` says how many coefficients are not shown, ``footnotes`` names refused coefficients and why, and
+    ``remarks`` are sentences beneath the table.
     """
 
     settings: Facts
@@ -229,20 +197,15 @@ def _by_reason(summary: Summary, shown: list[int]) -> dict[str, list[int]]:
 
 def _footnotes(summary: Summary, shown: list[int], refused: dict[str, list[int]]) -> Facts:
     """Reasons that the table refers to, and others if they are few."""
-    names = summary.names
+    names = [
+        f"{name} ({summary.refused[k].detail})" if k in summary.refused and summary.refused[k].detail else name
+        for k, name in enumerate(summary.names)
+    ]
     used = len({summary.refused[k].reason for k in shown if k in summary.refused})
     return [
-        ("all coefficients" if len(of) == len(summary) else _named(summary, names, sorted(of)), reason)
+        ("all coefficients" if len(of) == len(summary) else enumerate_names([names[k] for k in sorted(of)]), reason)
         for reason, of in list(refused.items())[: max(used, _MOST_FOOTNOTES)]
     ]
-
-
-def _named(summary: Summary, names: list[str], positions: list[int]) -> str:
-    """Names of refused coefficients, each with its number if it has one."""
-    details = [summary.refused[k].detail for k in positions]
-    return enumerate_names(
-        [f"{names[k]} ({detail})" if detail else names[k] for k, detail in zip(positions, details, strict=True)]
-    )
 
 
 def _tests(summary: Summary) -> ColumnTestTable | None:

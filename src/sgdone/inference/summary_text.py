@@ -28,19 +28,7 @@ _GAP = "  "
 
 
 def summary_text(summary: Summary) -> str:
-    """The summary as a table of fixed width.
-
-    Parameters
-    ----------
-    summary : Summary
-        The summary to print.
-
-    Returns
-    -------
-    str
-        Several lines: a title, a head of two columns, a line per coefficient and per test of a column, footnotes and
-        remarks.
-    """
+    """The summary as a table of fixed width: a title, a head, a line per coefficient and test, footnotes, remarks."""
     table = table_of(summary)
     rows = [row for group in table.groups for row in group.rows]
     columns = [_aligned(header, [row.cells[j] for row in rows]) for j, header in enumerate(table.header)]
@@ -156,20 +144,9 @@ _STYLE = """
 
 
 def summary_html(summary: Summary) -> str:
-    """The summary as HTML tables, with every name and sentence escaped.
-
-    Parameters
-    ----------
-    summary : Summary
-        The summary to show.
-
-    Returns
-    -------
-    str
-        One ``div`` element that loads nothing.
-    """
-    table = table_of(summary)
-    return "\n".join([f"<style>{_STYLE}</style>", '<div class="sgdone-summary">', *_parts(table), "</div>"])
+    """The summary as HTML tables in one ``div`` that loads nothing, with every name and sentence escaped."""
+    parts = _parts(table_of(summary))
+    return "\n".join([f"<style>{_STYLE}</style>", '<div class="sgdone-summary">', *parts, "</div>"])
 
 
 def _parts(table: SummaryTable) -> Iterator[str]:

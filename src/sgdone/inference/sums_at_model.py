@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sgdone.inference.sample_rows import SampleRows, joined_labels
 from sgdone.interfaces.objective import Objective
-from sgdone.sums.pieces import PIECE, Piece
+from sgdone.sums.pieces import PIECE, Piece, ScaledRows
 from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, merged, message
 from sgdone.sums.second_order import assembled, derivatives, scores
 from sgdone.sums.system import System, contrasts
@@ -36,18 +36,23 @@ def weighing(piece: Piece, power: int) -> Array:
     return piece.weights if power == 2 else np.sqrt(piece.weights)
 
 
+def forms_of_outputs(rows: ScaledRows, matrix: Array, count: int) -> Array:
+    """(x̃, 1)ᵀM(x̃, 1) for each pair of ``count`` outputs, M a block of a symmetric matrix: rows × count × count."""
+    size = len(matrix) // count
+    blocks = matrix.reshape(count, size, count, size).transpose(0, 2, 1, 3).reshape(count * count, size, size)
+    # A block off the diagonal is not symmetric; its form is that of its symmetric part.
+    return rows.quadratic_forms(0.5 * (blocks + blocks.transpose(0, 2, 1))).reshape(-1, count, count)
+
+
 def added_up(rows: ReadableRows, system: System, of_piece: Callable[[Piece], Array]) -> ArraySum | None:
     """The sum of an array over pieces, one after the other; None if there are no rows."""
     pieces = rows.pieces(system)
     if not pieces.n_rows:
         return None
-    total: Array | None = None
-    for found in pieces.map(of_piece):
-        if total is None:
-            total = found
-        else:
-            total += found
-    assert total is not None
+    parts = iter(pieces.map(of_piece))
+    total = next(parts)
+    for found in parts:
+        total += found
     return ArraySum(total)
 
 
@@ -66,15 +71,7 @@ class ColumnProducts(RowSum):
 
 @dataclass(frozen=True)
 class SumAt(RowSum):
-    """A sum over rows at a model.
-
-    Parameters
-    ----------
-    system : System
-        The loss, and the units of the model.
-    model : ndarray
-        (features + 1) × free outputs.
-    """
+    """A sum over rows at a model: (features + 1) × free outputs, in the units of ``system``."""
 
     system: System
     model: Array
@@ -86,10 +83,10 @@ class PieceSumAt(SumAt):
 
     def of(self, rows: ReadableRows) -> ArraySum | None:
         """The sum over these rows."""
-        return added_up(rows, self.system, self.of_piece)
+        return added_up(rows, self.system, self._of_piece)
 
     @abstractmethod
-    def of_piece(self, piece: Piece) -> Array:
+    def _of_piece(self, piece: Piece) -> Array:
         """The sum over a piece."""
 
 
@@ -99,8 +96,7 @@ class PieceSumAt(SumAt):
 class InformationAt(PieceSumAt):
     """Σv·p(1 − p) of each class."""
 
-    def of_piece(self, piece: Piece) -> Array:
-        """The sum over a piece."""
+    def _of_piece(self, piece: Piece) -> Array:
         objective, basis = self.system.objective, contrasts(self.system.objective)
         shares = derivatives(objective, scores(piece.rows, self.model, basis), piece.labels).shares
         return np.asarray(piece.weights @ (shares if basis is None else shares * (1.0 - shares)))
@@ -112,8 +108,7 @@ class InformationAt(PieceSumAt):
 class SlopeSums(PieceSumAt):
     """Σv·ψ² of the slopes ψ of a regression, and the weight of the rows where |ψ| is below its bound."""
 
-    def of_piece(self, piece: Piece) -> Array:
-        """The sums over a piece."""
+    def _of_piece(self, piece: Piece) -> Array:
         slopes = slopes_of(self.system.objective, piece, self.model)[:, 0]
         inside = np.abs(slopes) < self.system.objective.loss.lipschitz
         return np.array([piece.weights @ slopes**2, piece.weights @ inside])
@@ -127,8 +122,7 @@ class BiasSums(PieceSumAt):
 
     inverse: Array
 
-    def of_piece(self, piece: Piece) -> Array:
-        """The sum over a piece."""
+    def _of_piece(self, piece: Piece) -> Array:
         objective, model, inverse = self.system.objective, self.model, self.inverse
         basis, count = contrasts(objective), model.shape[1]
         scored = scores(piece.rows, model, basis)
@@ -140,10 +134,7 @@ class BiasSums(PieceSumAt):
             cumulants = -found.shares * np.tanh(0.5 * scored)
             return piece.rows.transposed_times(piece.weights[:, None] * cumulants * piece.rows.quadratic_forms(own))
         shares = derivatives(objective, scored, piece.labels).shares
-        blocks = inverse.reshape(count, model.shape[0], count, model.shape[0]).transpose(0, 2, 1, 3)
-        matrices = blocks.reshape(count * count, model.shape[0], model.shape[0])
-        forms = piece.rows.quadratic_forms(0.5 * (matrices + matrices.transpose(0, 2, 1))).reshape(-1, count, count)
-        spread = np.einsum("ka,iab,lb->ikl", basis, forms, basis)
+        spread = np.einsum("ka,iab,lb->ikl", basis, forms_of_outputs(piece.rows, inverse, count), basis)
         own = np.einsum("ikk->ik", spread)
         along = np.einsum("ikl,il->ik", spread, shares)
         middle = np.einsum("ik,ik->i", along, shares)
@@ -157,10 +148,7 @@ class BiasSums(PieceSumAt):
 class ScoreProductsAt(SumAt):
     """Σv^power·ggᵀ over rows, g the gradient of a row's loss, in the order of a curvature.
 
-    Parameters
-    ----------
-    power : {1, 2}
-        1 if weights are frequencies, 2 if they are sampling weights.
+    ``power`` is 1 if weights are frequencies, 2 if they are sampling weights.
     """
 
     power: int
@@ -184,14 +172,8 @@ class ScoreProductsAt(SumAt):
 class GroupProducts:
     """Σ over groups of ssᵀ, s a sum over the rows of a group, which may be in several partitions.
 
-    Parameters
-    ----------
-    products : ndarray
-        Sum over groups whose rows are all known.
-    groups : ndarray
-        Labels of the other groups, sorted.
-    sums : ndarray
-        Their s so far, a row each.
+    ``products`` is the sum over groups whose rows are all known; ``groups`` are the labels of the others, sorted, and
+    ``sums`` has their s so far, a row each.
     """
 
     products: Array
@@ -218,12 +200,8 @@ class GroupProducts:
 class GroupScoresAt(SumAt):
     """Σ over groups of (Σvg)(Σvg)ᵀ, the inner sums over the rows of a group: `GroupProducts`.
 
-    Rows are read in the order of their groups, so that few sums are kept at a time.
-
-    Parameters
-    ----------
-    divided : ndarray
-        Labels of groups whose rows are in several partitions.
+    Rows are read in the order of their groups, so that few sums are kept at a time. ``divided`` are labels of groups
+    whose rows are in several partitions.
     """
 
     divided: Labels
@@ -295,8 +273,7 @@ class ScoresAlong(PieceSumAt):
     vectors: Array
     power: int
 
-    def of_piece(self, piece: Piece) -> Array:
-        """The sum over a piece."""
+    def _of_piece(self, piece: Piece) -> Array:
         own = _along(self.system, piece, self.model, self.vectors)
         own *= weighing(piece, self.power)[:, None]
         return np.asarray(own.T @ own)

@@ -149,9 +149,7 @@ def wald_test(summary: "Summary", matrix: Array, value: ArrayLike) -> WaldTest:
 
 
 _ONE_LEVEL = "the rows have one level only"
-
 _SIMULATED = "the covariance was estimated with random numbers; name the column in columns for an exact test"
-
 _NO_COVARIANCE = "the covariance of its coefficients is singular, as it is with no more groups of rows than levels"
 
 

@@ -2,7 +2,7 @@
 
 from sgdone.diagnose.separability.certificate import Certificate, Check
 from sgdone.diagnose.separability.separation_diagnosis import FastCheck, fast_check, separation
-from sgdone.diagnose.separability.separation_result import Separation, SeparationByClass, Subspace, Weights
+from sgdone.diagnose.separability.separation_result import Separation, SeparationByClass
 
 __all__ = [
     "Certificate",
@@ -10,8 +10,6 @@ __all__ = [
     "FastCheck",
     "Separation",
     "SeparationByClass",
-    "Subspace",
-    "Weights",
     "fast_check",
     "separation",
 ]

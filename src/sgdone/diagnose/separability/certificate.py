@@ -46,10 +46,7 @@ def as_integers(X: NDArray[np.float64]) -> Integers | None:
 def eliminate(rows: list[list[int]], width: int) -> tuple[list[list[int]], list[int], list[int]]:
     """Gauss–Jordan elimination in integers.
 
-    Returns
-    -------
-    reduced, pivots, used : lists
-        The reduced independent rows, their pivot columns, and the indices of the original rows.
+    Returns the reduced independent rows, their pivot columns, and the indices of the original rows.
     """
     reduced: list[list[int]] = []
     pivots: list[int] = []
@@ -337,18 +334,13 @@ def exact_proof(design: SignedDesign, part: ProvedPartition) -> tuple[list[int],
     """
     if design.n_rows * design.width > _MOST_ENTRIES or design.width > _WIDEST_EXACT:
         return None
-    A = as_integers(_plain(design))
+    # The unscaled matrix A; the scales are powers of two, so nothing is rounded.
+    A = as_integers(design.take(slice(None)) / design.row_scale[:, None] / design.column_scale)
     if A is None:
         return None
     direction = _direction(A, part, part.direction * design.column_scale)
     weights = _weights(A, part, part.weights * design.row_scale)
     return None if direction is None or weights is None else (direction, weights)
-
-
-def _plain(design: SignedDesign) -> Array:
-    """The unscaled matrix A; the scales are powers of two, so nothing is rounded."""
-    A: Array = design.take(slice(None)) / design.row_scale[:, None] / design.column_scale
-    return A
 
 
 def _direction(A: Integers, part: ProvedPartition, near: Array) -> list[int] | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,6 @@ from sgdone.rows.faults import find_bad_cell, refuse_masked
 from sgdone.rows.rows import aligned
 
 Array = NDArray[np.float64]
-
-
-class Labels(NamedTuple):
-    """The sorted classes, and the index of the class of each row."""
-
-    classes: NDArray[Any]
-    numbers: NDArray[np.intp]
 
 
 def check_rows(X: Any) -> Any:
@@ -39,13 +32,10 @@ def check_rows(X: Any) -> Any:
             raise
         raise ValueError(f"{found}; sgdone.TableEncoder().fit_transform(X) encodes a table") from error
     X = aligned(X)
-    if is_sparse(X):
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        values = X.data
-    else:
-        values = X
+    if is_sparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    values = X.data if is_sparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(values.sum()) and not np.isfinite(values).all():
             raise ValueError(_place_of_fault(X))
@@ -64,8 +54,8 @@ def _place_of_fault(X: Any) -> str:
     return f"row {row} of X holds {kind} in column {column}: impute or drop it before the diagnosis"
 
 
-def check_labels(y: Any, n_rows: int) -> Labels:
-    """Encode class labels: numbers, strings or booleans."""
+def check_labels(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The sorted classes, numbers, strings or booleans, and the index of the class of each row."""
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
 
@@ -78,7 +68,7 @@ def check_labels(y: Any, n_rows: int) -> Labels:
     with np.errstate(invalid="ignore"):  # it casts labels to integers, whatever their size
         check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
-    return Labels(classes, numbers.reshape(-1))
+    return classes, numbers.reshape(-1)
 
 
 def labels_of(y: Any, positive: Any, n_rows: int) -> Array:
@@ -127,16 +117,10 @@ class SignedDesign:
 
     Computations use B = R·A·C, with diagonal R and C of powers of two, so that no entry is rounded and signs do not
     change. A direction u of B is the direction C·u of A; weights q of B are weights R·q of A. Non-zero rows and columns
-    of B have a largest entry between ¼ and 1, whatever the units of the features. X is not copied.
+    of B have a largest entry between ¼ and 1, whatever the units of the features. X, the rows of positive weight as an
+    array or CSR matrix of float64, is not copied.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of float64
-        Rows of positive weight.
-    labels : array of ±1
-    fit_intercept : bool
-    rows : array of int, optional
-        Compute the column scales from these rows only, and do not scale rows.
+    If ``rows`` are given, the column scales are computed from these rows only, and rows are not scaled.
     """
 
     def __init__(self, X: Any, labels: Array, fit_intercept: bool, rows: NDArray[np.intp] | None = None) -> None:
@@ -146,8 +130,7 @@ class SignedDesign:
         self.sparse = sparse.issparse(X)
         self.n_rows, self.n_features = X.shape
         self.width = self.n_features + int(fit_intercept)
-        ones_of_rows, ones_of_columns = np.ones(self.n_rows), np.ones(self.width)
-        self.row_scale, self.column_scale = ones_of_rows, ones_of_columns
+        self.row_scale, self.column_scale = np.ones(self.n_rows), np.ones(self.width)
         if rows is not None:
             self.column_scale = SignedDesign(X[rows], labels[rows], fit_intercept).column_scale
             return

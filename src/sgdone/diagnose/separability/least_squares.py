@@ -7,8 +7,7 @@ with q_i > 0. Unlike for logistic regression, w stays finite.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,10 +76,8 @@ class Direct(LeastSquares):
         return np.asarray(linalg.lstsq(B.T, target, cond=RANK_TOLERANCE, lapack_driver="gelsy", check_finite=False)[0])
 
     def project(self, B: Any, w: Array) -> Array:
-        """See `LeastSquares.project`; projected twice, because the first leaves a rounding error of the size of w."""
-        rows = row_space(B)
-        w = w - rows @ (rows.T @ w)
-        return np.asarray(w - rows @ (rows.T @ w))
+        """See `LeastSquares.project`."""
+        return without_components(w, row_space(B))
 
 
 @final
@@ -139,6 +136,13 @@ def _conjugate_gradients(B: Any, right: Array, tolerance: float, ridge: float) -
     return x if least > 1e-2 * first and tolerance > 1e-6 else best
 
 
+def without_components(vectors: Array, basis: Array) -> Array:
+    """Vectors without their components in the span of orthonormal columns, removed twice because of rounding."""
+    for _ in range(2):
+        vectors = vectors - basis @ (basis.T @ vectors)
+    return vectors
+
+
 def row_space(B: Array) -> Array:
     """Orthonormal basis of the row space of a dense matrix, as columns."""
     width = B.shape[1]
@@ -155,19 +159,8 @@ def row_space(B: Array) -> Array:
 _FLAT = 1e-14
 
 
-@final
-@dataclass(frozen=True)
-class HingeMinimum:
-    """The minimum of the squared hinge objective.
-
-    Attributes
-    ----------
-    w : array
-    residuals : array
-        b_i + B_i·w; not positive if the inequality holds.
-    steps : int
-        Number of Newton steps.
-    """
+class HingeMinimum(NamedTuple):
+    """Minimum of the squared hinge objective; an inequality holds if its residual b_i + B_i·w is not positive."""
 
     w: Array
     residuals: Array

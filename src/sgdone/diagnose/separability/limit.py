@@ -14,7 +14,15 @@ from scipy import linalg, sparse
 from scipy.optimize import nnls
 
 from sgdone.diagnose.separability.design import SignedDesign
-from sgdone.diagnose.separability.least_squares import Direct, Iterative, LeastSquares, is_sparse, minimise, row_space
+from sgdone.diagnose.separability.least_squares import (
+    Direct,
+    Iterative,
+    LeastSquares,
+    is_sparse,
+    minimise,
+    row_space,
+    without_components,
+)
 from sgdone.diagnose.separability.partition import TOLERANCE, ProvedPartition, Undecided, rows_times, split
 from sgdone.losses import Exponential, Logistic
 
@@ -34,19 +42,11 @@ WIDEST = 6_000
 class Spaces:
     """Orthonormal bases, as columns.
 
-    Attributes
-    ----------
-    strong : array
-        S, the span of the rows A_S: the loss is strongly convex on it.
-    weak : array
-        Orthogonal complement of S in the span of all rows: the loss decreases forever along some of its directions.
-    inner : array
-        S in the units of B, in which equations are well-conditioned.
-    free : array
-        Directions u in the span of the rows of B with A_S·u = 0, in the units of B.
-    functionals : array
-        Row j contains u_j, for u in the span of the rows of A, at each column of ``free``, scaled to norm 1; zero if
-        u_j = 0 for all of them.
+    ``strong`` is S, the span of the rows A_S: the loss is strongly convex on it. ``weak`` is its orthogonal complement
+    in the span of all rows: the loss decreases forever along some of its directions. ``inner`` is S in the units of B,
+    in which equations are well-conditioned, and ``free`` has the directions u in the span of the rows of B with A_S·u =
+    0. Row j of ``functionals`` has u_j, for u in the span of the rows of A, at each column of ``free``, scaled to norm
+    1; zero if u_j = 0 for all of them.
     """
 
     strong: Array
@@ -124,9 +124,7 @@ def _span(design: SignedDesign, rows: NDArray[np.intp]) -> Array:
         span = row_space(design.take(chosen))
         if span.shape[1] == design.width or chosen.size == rows.size:
             return span
-        probes = rng.standard_normal((design.width, _PROBES))
-        probes -= span @ (span.T @ probes)
-        probes -= span @ (span.T @ probes)
+        probes = without_components(rng.standard_normal((design.width, _PROBES)), span)
         moved = (np.abs(design.times(probes, rows)) > TOLERANCE * np.sqrt(design.width)).any(axis=1)
         moved[np.searchsorted(rows, chosen)] = False
         if not moved.any():
@@ -158,10 +156,7 @@ def find_finite_part(
 ) -> tuple[Array, float]:
     """Compute v̄ and the infimum of the loss: Ji and Telgarsky (2018), Theorem 3.1, part 2.
 
-    Returns
-    -------
-    v, infimum : array and float
-        The minimiser in S of the weighted mean loss, in the user's units. The loss of separable rows tends to 0.
+    v̄ is the minimiser in S of the weighted mean loss, in the user's units. The loss of separable rows tends to 0.
     """
     rows = np.flatnonzero(fixed)
     weight = sample_weight[rows] / sample_weight.sum()
@@ -252,12 +247,7 @@ def max_margin_direction(design: SignedDesign, part: ProvedPartition, spaces: Sp
 
     The shortest u with A_c·u ≤ −1 in S⊥ is γ⁻¹·ū. This least-distance problem is equivalent to non-negative least
     squares (Lawson and Hanson 1974, chapter 23), which terminates at the exact solution. Violated constraints are added
-    in rounds.
-
-    Returns
-    -------
-    direction, margin : array and float
-        In the user's units; the intercept last.
+    in rounds. The result is in the user's units, the intercept last.
     """
     rows = np.flatnonzero(part.separable)
     known = design.column_scale * part.direction
@@ -299,17 +289,10 @@ def _shortest(G: Array) -> Array:
 def max_margin_direction_large(
     A: Any, separable: NDArray[np.bool_], start: Array, tolerance: float = 1e-6
 ) -> tuple[Array, float]:
-    """Compute ū and γ by augmented Lagrangians, for a matrix A too large for orthonormal bases.
+    """Compute ū and γ by augmented Lagrangians, for a CSR matrix A too large for orthonormal bases.
 
-    Parameters
-    ----------
-    A : CSR matrix
-        In the user's units.
-    separable : mask
-    start : array
-        A direction with A_c·u < 0, A_S·u = 0.
-    tolerance : float
-        Relative gap between the norm found and a lower bound of it.
+    All is in the user's units. The start is a direction with A_c·u < 0, A_S·u = 0; ``tolerance`` is the relative gap
+    between the norm found and a lower bound of it.
     """
     width, solver = A.shape[1], Iterative()
     equal = np.append(~separable, np.ones(width, dtype=bool))
@@ -350,18 +333,11 @@ NOT_DETERMINED = 2
 def signs(
     design: SignedDesign, part: ProvedPartition, spaces: Spaces, direction: Array, columns: NDArray[np.intp]
 ) -> NDArray[np.int8]:
-    """Sign of each u_j over all u in the span of the rows with A_S·u = 0 and A_c·u < 0.
+    """Sign of each u_j, for some columns j, over all u in the span of the rows with A_S·u = 0 and A_c·u < 0.
 
     It is 0 if the projection of e_j onto S⊥ is 0. Otherwise, since these u form a convex cone that is open in S⊥, the
     sign is that of ū_j unless some u with A_c·u ≤ 0 has the opposite one: one feasibility problem per coefficient.
-
-    Parameters
-    ----------
-    design, part, spaces : SignedDesign, ProvedPartition, Spaces
-    direction : array
-        ū or any other direction in the cone, in the user's units.
-    columns : array of int
-        The coefficients to compute.
+    ``direction`` is ū or any other direction in the cone, in the user's units.
     """
     rows = np.flatnonzero(part.separable)
     out = np.zeros(columns.size, dtype=np.int8)

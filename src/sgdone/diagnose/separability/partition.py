@@ -5,7 +5,7 @@ terms. So B·u = 0 on the weighted rows, and on every row in their span (Stiemke
 """
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,15 @@ from scipy import linalg, sparse
 from scipy.optimize import linprog
 
 from sgdone.diagnose.separability.design import SignedDesign
-from sgdone.diagnose.separability.least_squares import Direct, Iterative, LeastSquares, is_sparse, minimise, row_space
+from sgdone.diagnose.separability.least_squares import (
+    Direct,
+    Iterative,
+    LeastSquares,
+    is_sparse,
+    minimise,
+    row_space,
+    without_components,
+)
 
 Array = NDArray[np.float64]
 
@@ -28,11 +36,8 @@ _EACH_ROUND = 1e-4
 def refine_weights(B: Any, q: Array, solver: LeastSquares) -> tuple[Array | None, Array]:
     """Correct approximate weights to satisfy Bᵀq = 0: q(1 − B·p) does, with Q = diag(q) and BᵀQB·p = Bᵀq.
 
-    Returns
-    -------
-    weights, share : arrays
-        q(1 − B·p), and B·p, the relative correction of each weight. The weights are None if a correction is so large
-        that they would not be positive. The correction is repeated to remove rounding errors.
+    Returns these weights and B·p, the relative correction of each. The weights are None if a correction is so large
+    that they would not be positive. The correction is repeated to remove rounding errors.
 
     Examples
     --------
@@ -55,20 +60,9 @@ def refine_weights(B: Any, q: Array, solver: LeastSquares) -> tuple[Array | None
 
 
 def extend_weights(B: Any, q: Array, target: Array, solver: LeastSquares) -> tuple[Array, float] | None:
-    """Extend weights to other rows in the span of the weighted rows.
+    """Extend weights q > 0, Bᵀq = 0, to other rows in the span of B; ``target`` is the sum of the other rows.
 
-    Parameters
-    ----------
-    B, q : matrix and array
-        Rows with weights q > 0, Bᵀq = 0.
-    target : array
-        The sum of the other rows.
-    solver : LeastSquares
-
-    Returns
-    -------
-    q, amount : array and float
-        New weights q > 0 with Bᵀq + amount·target = 0, amount > 0; None if ``target`` is not in the span.
+    Returns new weights q > 0 and amount > 0 with Bᵀq + amount·target = 0; None if ``target`` is not in the span.
 
     Examples
     --------
@@ -135,14 +129,8 @@ class Undecided(ValueError):  # noqa: N818 - a possible result, not a fault of t
 class ProvedPartition:
     """Ji and Telgarsky (2018), Theorem 3.1: the partition of the rows of B, with a proof for both parts.
 
-    Attributes
-    ----------
-    separable : mask
-        The rows A_c.
-    direction : array
-        u with B·u < 0 on separable rows and B·u = 0 on the others.
-    weights : array
-        q with q = 0 on separable rows, q > 0 on the others and Bᵀq = 0.
+    ``separable`` marks the rows A_c. The ``direction`` u has B·u < 0 on these rows and B·u = 0 on the others. The
+    ``weights`` q are 0 on these rows and positive on the others, with Bᵀq = 0.
     """
 
     separable: Mask
@@ -292,12 +280,7 @@ def separate_by_program(B: Any) -> tuple[Array, Array]:
     """Maximise Σ s_i subject to B·u + s ≤ 0, 0 ≤ s ≤ 1, with HiGHS: the largest set of rows one direction separates.
 
     Since u is unbounded, each s_i is 0 or 1 at the maximum, and 1 for every row that any direction separates. The
-    multipliers of B·u + s ≤ 0 are weights q ≥ 0 with Bᵀq = 0 and q_i ≥ 1 where s_i = 0.
-
-    Returns
-    -------
-    direction, weights : arrays
-        B·u ≤ 0, with −1 or less on separable rows; q, zero on separable rows.
+    multipliers of B·u + s ≤ 0 are weights q ≥ 0 with Bᵀq = 0 and q_i ≥ 1 where s_i = 0. Returns u and q.
 
     Examples
     --------
@@ -330,12 +313,8 @@ _MOST_ROUNDS = 50
 def separate_by_one_sign_columns(B: Any) -> tuple[Array, NDArray[np.bool_]]:
     """Separate rows by columns whose entries in the remaining rows all have one sign; repeat until there are none.
 
-    An example is a rare word that occurs in one class only. Each round is one pass over the remaining entries.
-
-    Returns
-    -------
-    direction, separated : array and mask
-        u with B·u < 0 on the separated rows and B·u = 0 on the others.
+    An example is a rare word that occurs in one class only. Each round is one pass over the remaining entries. Returns
+    u with B·u < 0 on the separated rows and B·u = 0 on the others, and which rows are separated.
 
     Examples
     --------
@@ -376,40 +355,19 @@ _RANDOM_DIRECTIONS = 2
 def partition(design: SignedDesign, start: Array | None = None) -> ProvedPartition:
     """Split the rows of the design.
 
-    Parameters
-    ----------
-    design : SignedDesign
-    start : array, optional
-        A direction of B that is expected to separate many rows, to choose which rows to examine first.
+    ``start`` is a direction of B that is expected to separate many rows, to choose which rows to examine first.
     """
     if design.width <= NARROW:
-        return _by_constraint_generation(design, start)
+        batch = max(_FEWEST, 8 * design.width)
+        chosen = _first_rows(design, start, batch, np.random.default_rng(0))
+        return _whole(design, search(design, chosen, passes=_MOST_PASSES, batch=batch // 2))
     if not design.sparse and design.n_rows <= NARROW:
         return _in_row_space(design)
     return _by_one_sign_columns(design, start)
 
 
-def _by_constraint_generation(design: SignedDesign, start: Array | None) -> ProvedPartition:
-    rng = np.random.default_rng(0)
-    batch = max(_FEWEST, 8 * design.width)
-    found = search(design, _first_rows(design, start, batch, rng), passes=_MOST_PASSES, batch=batch // 2)
-    return _whole(design, found)
-
-
-@final
-@dataclass(frozen=True)
-class Found:
-    """The partition of all rows, derived from some of them.
-
-    Attributes
-    ----------
-    still : mask
-        Rows that are not separable.
-    chosen : array of int
-        The rows examined.
-    part : ProvedPartition
-        The partition of these rows, with its proof.
-    """
+class Found(NamedTuple):
+    """The rows that are not separable, derived from the ``chosen`` ones and their proved partition."""
 
     still: Mask
     chosen: NDArray[np.intp]
@@ -451,9 +409,7 @@ def search(design: SignedDesign, chosen: NDArray[np.intp], *, passes: int, batch
 
 def _in_span(design: SignedDesign, span: Array, rng: np.random.Generator) -> Mask:
     """Rows in a span: with probability 1 those orthogonal to random directions of the orthogonal complement."""
-    probes = rng.standard_normal((design.width, _RANDOM_DIRECTIONS))
-    probes -= span @ (span.T @ probes)
-    probes -= span @ (span.T @ probes)
+    probes = without_components(rng.standard_normal((design.width, _RANDOM_DIRECTIONS)), span)
     still: Mask = (np.abs(design.times(probes)) <= TOLERANCE * np.sqrt(design.width)).all(axis=1)
     return still
 
@@ -516,12 +472,9 @@ def _by_one_sign_columns(design: SignedDesign, start: Array | None) -> ProvedPar
     weights[left] = part.weights
     separable = separated.copy()
     separable[left] = part.separable
-    direction = part.direction + _dominating_factor(B @ first, B @ part.direction, separated) * first
+    # The first direction dominates the second on the rows that it separates.
+    wrong = float(((B @ part.direction)[separated] / -(B @ first)[separated]).max(initial=0.0))
+    direction = part.direction + (1.0 + 2.0 * wrong) * first
     if not separates(np.asarray(B @ direction), direction, separable):
         raise Undecided("some rows are separated by less than the tolerance")
     return ProvedPartition(separable, direction, weights)
-
-
-def _dominating_factor(first: Array, second: Array, rows: Mask) -> float:
-    """A factor with which the first direction dominates the second on the given rows."""
-    return 1.0 + 2.0 * float((second[rows] / -first[rows]).max(initial=0.0))

@@ -1,7 +1,7 @@
 """Existence of a finite optimum: the full diagnosis, and a check of a fit in at most two passes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -72,21 +72,19 @@ def separation(
         raise ValueError(f"loss must be 'logistic' or 'exponential': found {loss!r}")
     rows = check_rows(X)
     names = names_of(X, feature_names, rows.shape[1])
-    labels = check_labels(y, rows.shape[0])
+    known, numbers = check_labels(y, rows.shape[0])
     weights = check_weights(sample_weight, rows.shape[0])
-    present = np.unique(labels.numbers[weights > 0.0])
+    present = np.unique(numbers[weights > 0.0])
     if present.size > 2:
-        names_of_classes = labels.classes.tolist()
+        labels = known.tolist()
         answers = {
-            names_of_classes[k]: _binary(
-                rows, labels.numbers == k, weights, fit_intercept, loss, None, names, ("the rest", labels.classes[k])
-            )
+            labels[k]: _binary(rows, numbers == k, weights, fit_intercept, loss, None, names, ("the rest", known[k]))
             for k in present
         }
         return SeparationByClass(answers)
-    last = labels.classes[present[-1]]
-    other = labels.classes[present[0]] if present.size == 2 else "no other"
-    return _binary(rows, labels.numbers == present[-1], weights, fit_intercept, loss, start, names, (other, last))
+    other = known[present[0]] if present.size == 2 else "no other"
+    classes = other, known[present[-1]]
+    return _binary(rows, numbers == present[-1], weights, fit_intercept, loss, start, names, classes)
 
 
 def _binary(
@@ -102,18 +100,17 @@ def _binary(
     used = np.flatnonzero(weights)
     whole = used.size == weights.size
     design = SignedDesign(X if whole else X[used], np.where(positive, 1.0, -1.0)[used], fit_intercept)
-    separable = np.zeros(weights.size, dtype=bool)
     try:
         with single_thread():
             part = partition(design, None if start is None else _in_units(design, start))
     except Undecided as reason:
+        none = np.zeros(weights.size, dtype=bool)
         return Separation(
-            "undecided", str(reason), separable, None, names, classes, loss, fit_intercept, design, None, weights[used]
+            "undecided", str(reason), none, None, names, classes, loss, fit_intercept, design, None, weights[used]
         )
-    separable[used] = part.separable
-    certificate = _certificate(design, part, weights, classes[1])
+    proof = _certificate(design, part, weights, classes[1])
     return Separation(
-        certificate.kind, "", separable, certificate, names, classes, loss, fit_intercept, design, part, weights[used]
+        proof.kind, "", proof.separable_rows, proof, names, classes, loss, fit_intercept, design, part, weights[used]
     )
 
 
@@ -232,13 +229,17 @@ def fast_check(
     used = None if sample_weight is None or (sample_weight > 0.0).all() else np.flatnonzero(sample_weight)
     if used is not None:
         X, labels = X[used], labels[used]
-    with single_thread():
-        found = _check(X, labels, np.asarray(coef, dtype=np.float64).ravel(), float(intercept), fit_intercept, passes)
+    coef = np.asarray(coef, dtype=np.float64).ravel()
+    try:
+        with single_thread():
+            found = _check(X, labels, coef, float(intercept), fit_intercept, passes)
+    except Undecided as reason:
+        return FastCheck("undecided", str(reason))
     if used is None or found.separable_rows is None:
         return found
     mask = np.zeros(n_rows, dtype=bool)
     mask[used] = found.separable_rows
-    return FastCheck(found.kind, found.reason, mask, found.coef, found.intercept)
+    return replace(found, separable_rows=mask)
 
 
 def _check(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: bool, passes: float) -> FastCheck:
@@ -261,16 +262,11 @@ def _check(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: 
     chosen = np.union1d(worst, spread[:: max(1, spread.size // half)])
     entries = X.nnz if hasattr(X, "nnz") else X.size
     if chosen.size * width**2 > _ARITHMETIC * max(1.0, passes) * max(entries, n):
-        return FastCheck(
-            "undecided", f"splitting {chosen.size:,} rows with {width:,} features would take longer than the fit"
-        )
+        raise Undecided(f"splitting {chosen.size:,} rows with {width:,} features would take longer than the fit")
     if passes < 1.0 and spread.size < n:
         return _of_sample(X[chosen], labels[chosen], fit_intercept)
     design = SignedDesign(X, labels, fit_intercept, rows=chosen)
-    try:
-        return _answer(design, search(design, chosen, passes=max(1, int(passes)), batch=size))
-    except Undecided as reason:
-        return FastCheck("undecided", str(reason))
+    return _answer(design, search(design, chosen, passes=max(1, int(passes)), batch=size))
 
 
 def _of_sample(X: Any, labels: Array, fit_intercept: bool) -> FastCheck:
@@ -278,10 +274,9 @@ def _of_sample(X: Any, labels: Array, fit_intercept: bool) -> FastCheck:
     design = SignedDesign(X, labels, fit_intercept)
     try:
         found = search(design, np.arange(design.n_rows), passes=0, batch=0)
-    except Undecided:
-        return FastCheck(
-            "undecided", f"a sample of {design.n_rows:,} rows is not conclusive, and checking all rows would take long"
-        )
+    except Undecided as error:
+        reason = f"a sample of {design.n_rows:,} rows is not conclusive, and checking all rows would take long"
+        raise Undecided(reason) from error
     return FastCheck("none", f"{found.chosen.size:,} rows prove that no row is separable")
 
 

@@ -1,6 +1,6 @@
 """Results of the diagnosis of separation, as attributes, text and a plot."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, final
@@ -12,7 +12,7 @@ from sgdone.diagnose.separability import limit
 from sgdone.diagnose.separability.certificate import Certificate, Kind
 from sgdone.diagnose.separability.design import SignedDesign
 from sgdone.diagnose.separability.limit import LossName, find_finite_part, find_finite_part_large
-from sgdone.diagnose.separability.partition import ProvedPartition
+from sgdone.diagnose.separability.partition import ProvedPartition, rows_times
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import counted, shown_label
 
@@ -157,9 +157,25 @@ class Separation:
         return out
 
     def __str__(self) -> str:
-        return separation_text(self)
+        rows, used = int(self.separable_rows.sum()), self.design.n_rows
+        if self.certificate is None:
+            return f"Undecided: {self.reason}."
+        exact = "is exact" if self.certificate.exact else f"holds to the tolerance {self.certificate.tolerance:.0e}"
+        proof = f"The certificate {exact}."
+        if self.kind == "none":
+            return f"No separation: the {self.loss} loss has a finite optimum on these {used:,} rows. {proof}"
+        if self.kind == "complete":
+            head = f"Complete separation: one direction classifies all {used:,} rows without error"
+            tail = "The loss tends to 0."
+        else:
+            head = (
+                f"Quasi-complete separation: one direction separates {rows:,} of {used:,} rows and does not change the "
+                "scores of the others"
+            )
+            tail = f"The mean {self.loss} loss tends to {self.infimum:.6g}."
+        return f"{head}, so there is no finite optimum. {_coefficients(self)} {tail} {proof}"
 
-    def plot(self) -> "NDArray[Any]":
+    def plot(self) -> NDArray[Any]:
         """Draw the margins of the separable rows, and the coefficients of ū.
 
         Returns
@@ -188,8 +204,6 @@ class Separation:
     @cached_property
     def _matrix(self) -> Any:
         """A as a CSR matrix in the user's units."""
-        from sgdone.diagnose.separability.partition import rows_times
-
         scaled = rows_times(1.0 / self.design.row_scale, self.design.matrix())
         scaled.data /= self.design.column_scale[scaled.indices]
         return scaled
@@ -254,28 +268,7 @@ _KINDS = {
 _MOST_SIGNS = 200
 
 
-def separation_text(separation: "Separation") -> str:
-    """Describe whether a finite optimum exists, and which rows and coefficients are separable and infinite."""
-    rows = int(separation.separable_rows.sum())
-    used = separation.design.n_rows
-    if separation.kind == "undecided":
-        return f"Undecided: {separation.reason}."
-    proof = _proof(separation)
-    if separation.kind == "none":
-        return f"No separation: the {separation.loss} loss has a finite optimum on these {used:,} rows. {proof}"
-    if separation.kind == "complete":
-        head = f"Complete separation: one direction classifies all {used:,} rows without error"
-        tail = "The loss tends to 0."
-    else:
-        head = (
-            f"Quasi-complete separation: one direction separates {rows:,} of {used:,} rows and does not change the "
-            "scores of the others"
-        )
-        tail = f"The mean {separation.loss} loss tends to {separation.infimum:.6g}."
-    return f"{head}, so there is no finite optimum. {_coefficients(separation)} {tail} {proof}"
-
-
-def texts_of_classes(answers: "Mapping[Any, Separation]") -> list[str]:
+def texts_of_classes(answers: Mapping[Any, Separation]) -> list[str]:
     """Describe the separation of each class from the rest: a paragraph per class, or one if there are many."""
     if len(answers) <= _MOST_PARAGRAPHS:
         return [f"Class {shown_label(label)} against the rest. {answer}" for label, answer in answers.items()]
@@ -284,16 +277,16 @@ def texts_of_classes(answers: "Mapping[Any, Separation]") -> list[str]:
         labels = [shown_label(label) for label, answer in answers.items() if answer.kind == kind]
         if labels:
             means = one if len(labels) == 1 else many
-            found.append(f"{counted(len(labels), 'class', 'classes')} ({_list(labels)}): {name}, {means}")
+            found.append(f"{counted(len(labels), 'class', 'classes')} ({listed(labels)}): {name}, {means}")
     return [f"Each of {len(answers):,} classes against the rest. {'; '.join(found)}."]
 
 
-def _coefficients(separation: "Separation") -> str:
+def _coefficients(separation: Separation) -> str:
     names = [*separation.feature_names, *(["the intercept"] if separation.fit_intercept else [])]
     if separation.design.width > _MOST_SIGNS and separation.part is not None:
         strengths = np.abs(separation.part.direction)
         top = np.argsort(-strengths)[:_MOST_NAMES]
-        return f"The largest coefficients of the direction: {_list([names[j] for j in top if strengths[j] > 0])}."
+        return f"The largest coefficients of the direction: {listed([names[j] for j in top if strengths[j] > 0])}."
     signs = np.append(separation.infinite, [separation.infinite_intercept] * separation.fit_intercept)
     said = []
     for code, one, many in (
@@ -303,23 +296,24 @@ def _coefficients(separation: "Separation") -> str:
     ):
         here = [names[j] for j in np.flatnonzero(signs == code)]
         if here:
-            said.append(f"{_list(here)} {one if len(here) == 1 else many}")
+            said.append(f"{listed(here)} {one if len(here) == 1 else many}")
     sentence = "; ".join(said)
     return f"{'T' + sentence[1:] if sentence.startswith('the intercept') else sentence}."
 
 
-def _list(names: list[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Format names for a sentence, shortened; "none" if there are none.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed([])
+    ('a', 'a, b and c', 'none')
+    """
+    if not names:
+        return "none"
     if len(names) > _MOST_NAMES:
         return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES:,} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
-
-
-def _proof(separation: "Separation") -> str:
-    certificate = separation.certificate
-    if certificate is None:
-        return ""
-    exact = f"holds to the tolerance {certificate.tolerance:.0e}" if not certificate.exact else "is exact"
-    return f"The certificate {exact}."
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 _MOST_BARS = 20
@@ -327,7 +321,7 @@ _COLOURS = {0: "0.6", 1: "tab:red", -1: "tab:blue", 2: "tab:purple"}
 _MEANINGS = {0: "finite", 1: "tends to +∞", -1: "tends to −∞", 2: "sign not determined"}
 
 
-def draw(separation: "Separation") -> "NDArray[Any]":
+def draw(separation: Separation) -> NDArray[Any]:
     """Draw the margins of the rows along ū on the left, and the coefficients of ū on the right."""
     try:
         import matplotlib.pyplot as plt
@@ -343,7 +337,7 @@ def draw(separation: "Separation") -> "NDArray[Any]":
     return np.asarray(axes)
 
 
-def _draw_margins(axis: Any, separation: "Separation") -> None:
+def _draw_margins(axis: Any, separation: Separation) -> None:
     margins = separation.margins
     separable = separation.separable_rows
     still = np.isfinite(margins) & ~separable
@@ -360,7 +354,7 @@ def _draw_margins(axis: Any, separation: "Separation") -> None:
     axis.legend(frameon=False, fontsize="small")
 
 
-def _draw_coefficients(axis: Any, separation: "Separation") -> None:
+def _draw_coefficients(axis: Any, separation: Separation) -> None:
     direction = separation.direction
     values = np.append(direction.coef, [direction.intercept] * separation.fit_intercept)
     names = [*separation.feature_names, *(["intercept"] * separation.fit_intercept)]
