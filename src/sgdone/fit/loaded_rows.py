@@ -10,16 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.fit.columns import FILE_CHECKS, InputChecks, InputColumns, check_entries, rows_and_labels
-from sgdone.fit.fit import (
-    Finished,
-    FitProblem,
-    ProgressHook,
-    Start,
-    TrainingRows,
-    with_all_columns,
-    with_note,
-)
+from sgdone.fit.fit import Finished, FitProblem, Start, TrainingRows
 from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.followers import ProgressHook
 from sgdone.fit.labels import (
     Frequencies,
     check_classes,
@@ -206,7 +199,7 @@ class LoadedRows(TrainingRows):
         def finish(results: list[Result]) -> Finished:
             pairs = zip(results, numbers, strict=True)
             results = [result if own is None else with_all_columns(result, own) for result, own in pairs]
-            results = [with_note(result, self.frequencies.note) for result in results]
+            results = [_with_note(result, self.frequencies.note) for result in results]
             if part_of_stream:
                 return Finished(results)
             if options.is_classifier:
@@ -333,6 +326,24 @@ def _targets(labels: NDArray[Any]) -> Array:
     if 0 < largest < _SMALLEST:
         raise ValueError(f"y has no value above {largest:.2g}: its squares underflow. Multiply y by a large number")
     return targets
+
+
+def with_all_columns(result: Result, numbers: ColumnNumbers) -> Result:
+    """The result for all columns of the rows; the coefficients of those that never appeared are 0."""
+    columns, width = numbers.columns, numbers.n_features
+    if not width:  # the rows are dense, or encoded
+        return result
+    coef = np.zeros((len(result.model.coef), width), dtype=result.model.coef.dtype)
+    coef[:, columns] = result.model.coef[:, : columns.size]
+    model, state = Model(coef, result.model.intercept), result.state.at_columns(columns, width)
+    return replace(result, model=model, state=state)
+
+
+def _with_note(result: Result, note: str) -> Result:
+    """The result with a remark in its verdict; an empty one changes nothing."""
+    if not note:
+        return result
+    return replace(result, verdict=replace(result.verdict, reason=f"{result.verdict.reason}; {note}"))
 
 
 def _spreads(options: FitOptions, result: Result, X: Any, weight: Array | None) -> Array:

@@ -8,8 +8,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.fit.fit import ProgressHook, Start, train_models
+from sgdone.fit.fit import Start, followers_of, train_models
 from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.followers import ProgressHook
 from sgdone.fit.loaded_rows import LoadedRows
 from sgdone.fit.options import FitOptions, is_auto
 from sgdone.interfaces.stop_rule import Progress, Stop, StopRule
@@ -46,7 +47,7 @@ def partial_fit(
         last = last.with_new_features(rows.columns, rows.X.shape[1])
         starts = _resumed(last, options, resume=resume)
     with rows.next_problem(options, starts, stop) as problem, interruption.remembered():
-        results = problem.finish(train_models(problem, options, hook)).results
+        results = problem.finish(train_models(problem, options, followers_of(options, hook))).results
         model = FittedModel.of(options, problem.columns, problem.classes, problem.objective, results)
     if last is not None:
         model = replace(model, feature_std_=last.feature_std_, feature_share_=last.feature_share_)

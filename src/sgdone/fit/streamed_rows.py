@@ -25,9 +25,10 @@ from sgdone.fit.checkpoints import (
     snapshot_of,
 )
 from sgdone.fit.columns import FeatureNames, InputChecks, InputColumns
-from sgdone.fit.fit import Finished, FitProblem, ProgressHook, TrainingRows, with_all_columns
+from sgdone.fit.fit import Finished, FitProblem, TrainingRows
+from sgdone.fit.followers import ProgressHook
 from sgdone.fit.labels import ClassNumbers, NewClassError, labels_of, refuse_balanced, targets
-from sgdone.fit.loaded_rows import LoadedRows
+from sgdone.fit.loaded_rows import LoadedRows, with_all_columns
 from sgdone.fit.options import FitOptions
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.machine import interruption

@@ -39,11 +39,14 @@ class Clock:
         When the fit began, by ``time.perf_counter``.
     turn, turns : int
         Number of this run among those that follow each other, from 0, and their number.
+    earlier : sequence of TraceRow
+        Readings of all rows before the runs, which are part of them.
     """
 
     began: float = field(default_factory=lambda: time.perf_counter())
     turn: int = 0
     turns: int = 1
+    earlier: Sequence[TraceRow] = ()
 
 
 def run(
@@ -62,7 +65,6 @@ def run(
     checkpoints: Checkpoints | None = None,
     snapshot: Snapshot | None = None,
     clock: Clock | None = None,
-    earlier: Sequence[TraceRow] = (),
 ) -> Result:
     """Train until a rule stops it.
 
@@ -98,8 +100,6 @@ def run(
         A snapshot of the same run, to go on from, bit for bit.
     clock : Clock, optional
         The clock of the fit that the run is part of; by default one that starts now.
-    earlier : sequence of TraceRow
-        Readings of all rows before the run, which are part of it.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def run(
         elif resume is None:
             stream.skip_unused()
     loop = TrainingLoop(
-        stream, rng, main, objective, stop, resume, hooks, monitors, block_size, checkpoints, clock or Clock(), earlier
+        stream, rng, main, objective, stop, resume, hooks, monitors, block_size, checkpoints, clock or Clock()
     )
     best, trained = None, list[Method]()
     for phase in phases:
@@ -249,18 +249,17 @@ class TrainingLoop:
         block_size: int | None,
         checkpoints: Checkpoints | None,
         clock: Clock,
-        earlier: Sequence[TraceRow],
     ) -> None:
         self.source, self.stream, self._rng = stream.source, stream, rng
         self._main, self._objective, self._stop = main, objective, stop
         same_rule = resume is not None and resume.rule in ("", stop.state_key)
         self._rule = ActiveRule(stop, stream, resume.rule_state if resume is not None and same_rule else None)
-        self.trace = Trace(earlier, task=objective.task)
+        self.trace = Trace(clock.earlier, task=objective.task)
         self._hooks, self._monitors, self._checkpoints = hooks, monitors, checkpoints
         self._began = clock.began
         self._turn = Turn(self._seconds, clock.turn, clock.turns)
         #: Rows read and passes begun before the stream, and passes of optional phases.
-        self._passes_before = len(earlier)
+        self._passes_before = len(clock.earlier)
         self._rows_before = self._passes_before * (stream.n_rows or 0)
         self._optional_passes = 0.0
         #: Updates of the phase before this one, and those in addition to the method's whose model is returned.
