@@ -121,8 +121,10 @@ def run(
     if len(required) != 1:
         raise ValueError(f"a run has one phase that is not optional; got {len(required)}")
     main = required[0]
-    if resume is not None or snapshot is not None:
-        phases = (main,) if resume is not None else phases[phases.index(main) :]
+    if resume is not None:
+        phases = (main,)
+    elif snapshot is not None:
+        phases = phases[phases.index(main) :]
     with interruption.interruptible():  # the first rows may be long in coming
         check_needs(main, objective, stop, source, step, monitors)
         main.check_fits_in_memory(source.n_features, objective.n_outputs)
@@ -135,16 +137,12 @@ def run(
     loop = TrainingLoop(
         stream, rng, main, objective, stop, resume, hooks, monitors, block_size, checkpoints, clock or Clock()
     )
-    best, trained = None, list[Method]()
+    best: EndedPhase | None = None
     for phase in phases:
-        # The exact phase is listed twice: before the bank, or after it.
-        if phase in trained or not loop.may_continue(best):
-            continue
-        if phase is main and best is None:
-            best = loop.train_main(start, step, resume, snapshot)
-        elif phase is not main and loop.is_worthwhile(phase, best):
+        if phase is main:
+            best = best or loop.train_main(start, step, resume, snapshot)
+        elif loop.is_worthwhile(phase, best):
             best = loop.train_optional(phase, best)
-            trained.append(phase)
     assert best is not None
     return loop.result(best, automatic_step=step is None)
 
@@ -265,6 +263,7 @@ class TrainingLoop:
         #: Updates of the phase before this one, and those in addition to the method's whose model is returned.
         self._updates_before = self._further_updates = 0
         self._main_state: Any = None
+        self._tried: list[Method] = []
         #: Remarks about discarded phases, for the verdict.
         self._remarks: list[str] = []
         #: The snapshot between two phases, and whether the last snapshot could be written.
@@ -276,36 +275,31 @@ class TrainingLoop:
         #: Whether a callback has requested the end.
         self._was_asked_to_stop = False
 
-    def may_continue(self, best: EndedPhase | None) -> bool:
+    def is_worthwhile(self, phase: Method, best: EndedPhase | None) -> bool:
+        """Whether an optional phase may follow, can be used, and is expected to gain more than it costs."""
+        # The exact phase is listed twice: before the bank, or after it.
+        if phase in self._tried or not self._may_continue(best):
+            return False
+        if mismatch(phase, self._objective, phase.rule(self._stop), self.source):
+            return False
+        return phase.is_worthwhile(self._objective, self.stream, self._stop, best)
+
+    def _may_continue(self, best: EndedPhase | None) -> bool:
         """Whether another phase may follow: not once a person or a budget that the user gave has ended the run."""
         if best is None or self._was_asked_to_stop:
             return best is None
         spent = best.ended.status is Status.BUDGET_SPENT and not self._stop.bounded
         return best.ended.status is Status.CONVERGED or spent
 
-    def is_worthwhile(self, phase: Method, best: EndedPhase | None) -> bool:
-        """Whether an optional phase can be used, and is expected to gain more than it costs."""
-        if mismatch(phase, self._objective, phase.rule(self._stop), self.source):
-            return False
-        return phase.is_worthwhile(self._objective, self.stream, self._stop, best)
-
     def train_main(
-        self,
-        start: Model | None,
-        step: StepSize | None,
-        resume: Result | None,
-        snapshot: Snapshot | None,
+        self, start: Model | None, step: StepSize | None, resume: Result | None, snapshot: Snapshot | None
     ) -> EndedPhase:
         """Train the main method, or continue it."""
-        main = self._main
+        main, ended = self._main, None
         if self._optional_passes:
             self._begin_again()
         if snapshot is not None:
-            state = main.restored(snapshot.state, self.stream)
-            self.trace, self._pass_loss, self._rule.state = snapshot.trace, snapshot.pass_loss, snapshot.rule_state
-            self._began -= snapshot.seconds
-            if snapshot.phase == "main" and self.stream.position == 0 and self.stream.blocks_taken == 1:
-                main.begin_pass(state)
+            state, ended = self._restored(snapshot), snapshot.ended
         else:
             if resume is None:
                 state = main.start(self._objective, self.stream, start, step)
@@ -313,9 +307,7 @@ class TrainingLoop:
                 state = main.resume(resume.state.copy(), self.stream)
             main.begin_pass(state)
         beginning = state.copy() if main.can_diverge else None
-        if snapshot is not None and snapshot.ended is not None:
-            ended = snapshot.ended
-        else:
+        if ended is None:
             ended = self._follow(main, state, self._rule)
             main.end(state, self.stream, self._pause)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -327,6 +319,15 @@ class TrainingLoop:
         self._main_state = state
         return EndedPhase(main, state, model, ended)
 
+    def _restored(self, snapshot: Snapshot) -> Any:
+        """The state of a snapshot, with the trace, the rule and the clock as they were."""
+        state = self._main.restored(snapshot.state, self.stream)
+        self.trace, self._pass_loss, self._rule.state = snapshot.trace, snapshot.pass_loss, snapshot.rule_state
+        self._began -= snapshot.seconds
+        if snapshot.phase == "main" and self.stream.position == 0 and self.stream.blocks_taken == 1:
+            self._main.begin_pass(state)
+        return state
+
     def _begin_again(self) -> None:
         """Read the rows from the beginning, in another order, after an optional phase; clock and budgets go on."""
         self._rows_before += self.stream.rows_read
@@ -337,6 +338,7 @@ class TrainingLoop:
 
     def train_optional(self, phase: Method, before: EndedPhase | None) -> EndedPhase | None:
         """Train a phase; returns ``before`` if the phase did not reach its end, or found nothing better."""
+        self._tried.append(phase)
         if before is not None:
             self._write_between_phases(before)
             self.stream.count_readings()
@@ -468,19 +470,19 @@ class TrainingLoop:
         self._pass_loss = report.pass_loss
         judgement = method.between(state, stream) if report.ending == "used" else None
         self._progress = Progress(
-            method.steps(state),
-            self._rows_before + stream.rows_read,
-            source.n_rows,
-            self._passes_before + stream.begun,
-            report.passes > 0 or stream.pass_ended,
-            report.pass_loss,
-            self._seconds,
-            report.predictions,
-            report.slopes,
-            lambda: method.iterate(state),
-            lambda: method.solution(state),
-            judgement,
-            self._turn,
+            step=method.steps(state),
+            rows_read=self._rows_before + stream.rows_read,
+            n_rows=source.n_rows,
+            pass_number=self._passes_before + stream.begun,
+            pass_ended=report.passes > 0 or stream.pass_ended,
+            loss=report.pass_loss,
+            seconds=self._seconds,
+            predictions=report.predictions,
+            slopes=report.slopes,
+            iterate=lambda: method.iterate(state),
+            solution=lambda: method.solution(state),
+            judgement=judgement,
+            turn=self._turn,
         )
         if report.updates:
             self._append(method, state, block, report, first, self._progress)
