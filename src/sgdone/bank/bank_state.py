@@ -39,26 +39,17 @@ from sgdone.sums.units import LIFT, WINDOW, Units, roles_of
 
 @dataclass
 class Stage:
-    """Place of a run in its passes, and the work that is due before the next row.
+    """Place of a run in its passes, and the work that is due before the next row."""
 
-    Parameters
-    ----------
-    kind : {"stream", "first pass", "later passes"}
-        Rows of a stream are read once, as in a first pass.
-    order : {"shuffled", "shuffled later", "as given"}
-        Whether the rows of all passes, of all but the first, or of none are shuffled.
-    next : {"train", "branch", "restart"}
-        Whether to add candidates before the next row, or to begin again: the rows of the first pass were sorted.
-    tries_penalties : bool
-        Whether larger penalties are among the candidates added.
-    passes, begun : int
-        Passes begun, since training began again and in all.
-    """
-
+    #: Rows of a stream are read once, as in a first pass.
     kind: Literal["stream", "first pass", "later passes"] = "first pass"
+    #: Whether the rows of all passes, of all but the first, or of none are shuffled.
     order: Literal["shuffled", "shuffled later", "as given"] = "shuffled"
+    #: Whether to add candidates before the next row, or to begin again: the rows of the first pass were sorted.
     next: Literal["train", "branch", "restart"] = "train"
+    #: Whether larger penalties are among the candidates added.
     tries_penalties: bool = False
+    #: Passes begun, since training began again and in all.
     passes: int = 0
     begun: int = 0
 

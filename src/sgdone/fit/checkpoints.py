@@ -30,20 +30,12 @@ _SNAPSHOT = tuple(field.name for field in fields(Snapshot))
 @final
 @dataclass(frozen=True)
 class FitCheckpoints:
-    """Where checkpoints of a fit are written, how often, and whether the fit goes on from the last one.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    every : float
-        Seconds between two checkpoints.
-    resume : bool
-        Whether to go on from the checkpoint that is there, if there is one.
-    """
+    """Where checkpoints of a fit are written, how often, and whether the fit goes on from the last one."""
 
     path: Path
+    #: Seconds between two checkpoints.
     every: float = 60.0
+    #: Whether to go on from the checkpoint that is there, if there is one.
     resume: bool = False
 
     @classmethod
@@ -85,15 +77,7 @@ class FitCheckpoints:
 
 @final
 class CheckpointFile:
-    """The file that a fit writes again and again; a fit does not fail because it cannot be written.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    identity : dict
-        Which fit it belongs to.
-    """
+    """The file that a fit writes again and again; a fit does not fail because it cannot be written."""
 
     def __init__(self, path: Path, identity: dict[str, Any]) -> None:
         self._path, self._identity = path, identity
@@ -142,23 +126,14 @@ _ROWS, _ABOUT = "rows.arrow", "rows.about"
 @final
 @dataclass(frozen=True)
 class KeptRows:
-    """A complete cache: the blocks, and what is needed to use them.
-
-    Parameters
-    ----------
-    blocks : BlockCache
-        The encoded rows.
-    encoder : TableEncoder or None
-        How the columns of tables were encoded; None for sparse files and arrays.
-    numbers : ColumnNumbers
-        How the columns of sparse files are numbered; empty for others.
-    classes : ndarray or None
-        The classes whose numbers are the labels.
-    """
+    """A complete cache: blocks of encoded rows, and how their columns were encoded or numbered."""
 
     blocks: BlockCache
+    #: None for sparse files and arrays.
     encoder: TableEncoding | None
+    #: Empty unless the rows are those of sparse files.
     numbers: ColumnNumbers
+    #: The classes whose numbers are the labels; None in regression.
     classes: NDArray[Any] | None
 
 

@@ -37,41 +37,24 @@ class Start:
 @final
 @dataclass(frozen=True)
 class FitProblem:
-    """Rows with numbers as labels, and what is minimised over them: for one model, or for one of each class.
+    """Rows with numbers as labels, and what is minimised over them: for one model, or for one of each class."""
 
-    Parameters
-    ----------
-    sources : sequence of callables
-        Make the source of each model.
-    objective : Objective
-        What is minimised.
-    phases : sequence of Method
-        Methods that are trained in turn, each where it is worthwhile.
-    stop : StopRule
-        The stopping rule.
-    columns : InputColumns
-        Columns of X; complete once the rows have been read.
-    classes : ndarray or None
-        The labels, sorted; None in regression.
-    finish : callable
-        Completes the results of trained models, and measures the features.
-    starts : sequence of Start
-        Where each run starts.
-    run_options : dict
-        Further options of `sgdone.run.run`: checkpoints, or hooks and a clock that began before the run.
-    data : dict, optional
-        X, y and weights as callbacks of scikit-learn see them; by default there are no callbacks.
-    """
-
+    #: Make the source of each model.
     sources: Sequence[Callable[[], Source]]
     objective: Objective
+    #: Methods that are trained in turn, each where it is worthwhile.
     phases: Sequence[Method]
     stop: StopRule
+    #: Columns of X; complete once the rows have been read.
     columns: InputColumns
+    #: The labels, sorted; None in regression.
     classes: NDArray[Any] | None
+    #: Completes the results of trained models, and measures the features.
     finish: Callable[[list[Result]], "Finished"]
     starts: Sequence[Start] = (Start(),)
+    #: Further options of `sgdone.run.run`: checkpoints, or hooks and a clock that began before the run.
     run_options: Mapping[str, Any] = field(default_factory=dict)
+    #: X, y and weights as callbacks of scikit-learn see them; by default there are no callbacks.
     data: dict[str, Any] | None = None
 
     @property

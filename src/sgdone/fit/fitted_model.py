@@ -97,17 +97,7 @@ class FittedModel:
         objective: Objective,
         results: Sequence[Result],
     ) -> "FittedModel":
-        """The model of some runs: one, or one for each class.
-
-        Parameters
-        ----------
-        options : FitOptions
-        columns : InputColumns
-        classes : ndarray or None
-        objective : Objective
-            What was minimised.
-        results : sequence of Result
-        """
+        """The model of some runs: one, or one for each class."""
         labels = [None] if classes is None or len(results) == 1 else classes.tolist()
         traces = [_with_label(result.trace, label) for result, label in zip(results, labels, strict=True)]
         verdicts = [result.verdict for result in results]

@@ -55,31 +55,20 @@ _PIECE_ROWS = 2**14
 @final
 @dataclass(frozen=True)
 class LoadedRows(TrainingRows):
-    """Rows in memory.
+    """Rows in memory."""
 
-    Parameters
-    ----------
-    X : ndarray, csr_array or MixedMatrix of shape (n_rows, n_features)
-        Features: columns, or encoded features.
-    labels : ndarray of shape (n_rows,)
-        Numbers of classes, or targets.
-    frequencies : Frequencies
-        Weights of rows times those of their classes.
-    classes : ndarray or None
-        The labels, sorted; None in regression.
-    columns : InputColumns
-    data : dict or None
-        What callbacks see.
-    start : Model, optional
-        The model to start from; zero by default.
-    """
-
+    #: Features: columns, or encoded features.
     X: Any
+    #: Numbers of classes, or targets.
     labels: NDArray[Any]
+    #: Weights of rows times those of their classes.
     frequencies: Frequencies
+    #: The labels, sorted; None in regression.
     classes: NDArray[Any] | None
     columns: InputColumns
+    #: What callbacks see.
     data: dict[str, Any] | None = None
+    #: The model to start from; zero by default.
     start: Model | None = None
 
     @classmethod
@@ -93,28 +82,14 @@ class LoadedRows(TrainingRows):
         *,
         names: Sequence[str] | None = None,
     ) -> "LoadedRows":
-        """Rows of a fit.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame
-        y : array
-        sample_weight : array or None
-        options : FitOptions
-        checks : InputChecks, optional
-            scikit-learn's, for users' own data.
-        names : sequence of str, optional
-            Names of the columns of an array.
-        """
+        """Rows of a fit: ``checks`` are scikit-learn's for users' own data; an array may have ``names`` of columns."""
         columns = InputColumns.of(options)
         columns.names = None if names is None else np.array(names, dtype=object)
-        given = rows_and_labels(
+        rows, labels = rows_and_labels(
             columns, checks, X, y, numeric=not options.is_classifier, purpose="fit", sample_weight=sample_weight
         )
-        rows, labels = given
         weight = check_sample_weight(sample_weight, rows.shape[0])
-        metadata = None if weight is None else {"sample_weight": weight}
-        data = {"X": X, "y": y, "metadata": metadata}
+        data = {"X": X, "y": y, "metadata": None if weight is None else {"sample_weight": weight}}
         if not options.is_classifier:
             return cls(rows, _targets(labels), options.frequencies(weight), None, columns, data)
         classes, numbers = encode(labels)

@@ -129,23 +129,15 @@ class OpenedInput:
 @final
 @dataclass(frozen=True)
 class StreamedRows(TrainingRows):
-    """Rows that are read in parts; if all of them fit into the memory allowed, they are fitted in memory.
+    """Rows that are read in parts; if all of them fit into the memory allowed, they are fitted in memory."""
 
-    Parameters
-    ----------
-    rows : RowInput
-        Where they are read from.
-    checkpoints : FitCheckpoints, optional
-        Where a fit that reads them block by block writes checkpoints, and whether it goes on from the last one.
-    checks : InputChecks
-        Checks of rows in memory.
-    classes : ndarray, optional
-        The labels of all rows, if the first ones lack some.
-    """
-
+    #: Where they are read from.
     rows: RowInput
+    #: Where a fit that reads them block by block writes checkpoints, and whether it goes on from the last one.
     checkpoints: FitCheckpoints | None
+    #: Checks of rows in memory.
     checks: InputChecks
+    #: The labels of all rows, if the first ones lack some.
     classes: NDArray[Any] | None = None
 
     @contextmanager

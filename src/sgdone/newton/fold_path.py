@@ -29,7 +29,7 @@ from sgdone.rows.validation_rows import ValidationRows
 from sgdone.sums.fold_rows import Curved, FoldOutputs, FoldRows, fold_rows
 from sgdone.sums.pieces import BlockPieces
 from sgdone.sums.second_order import derivatives
-from sgdone.sums.system import contrasts
+from sgdone.sums.system import System, contrasts
 from sgdone.sums.units import Units
 
 Array = NDArray[np.float64]
@@ -53,20 +53,9 @@ class SavedModels(NamedTuple):
 
 @final
 class FoldNewton:
-    """Models that minimise Σvℓ + ½λ‖w‖² for several sets of weights v.
+    """Models that minimise Σvℓ + ½λ‖w‖² for several sets of weights v (rows × models).
 
-    Parameters
-    ----------
-    objective : Objective
-        The loss.
-    rows : FoldRows
-        Rows of positive weight.
-    labels : ndarray
-        Their labels.
-    weights : ndarray
-        Frequencies, rows × models.
-    means : ndarray
-        Means of the scaled columns.
+    ``means`` are those of the scaled columns.
     """
 
     def __init__(self, objective: Objective, rows: FoldRows, labels: Array, weights: Array, means: Array) -> None:
@@ -126,14 +115,7 @@ class FoldNewton:
     def minimise(self, lam: float, tol: float, *, last_step: bool) -> Readings:
         """Minimise until the decrements are at most ``tol``; yields before each reading of the rows.
 
-        Parameters
-        ----------
-        lam : float
-            λ.
-        tol : float
-            Largest decrement.
-        last_step : bool
-            Whether to make the step whose decrement is small enough.
+        ``last_step`` says whether to make the step whose decrement is small enough.
         """
         for step in range(MOST_STEPS):
             if self._stale:
@@ -303,19 +285,21 @@ class FoldPath(PenaltyPath):
 
     Parameters
     ----------
-    objective : Objective
-        The loss, and the penalty if it is given.
+    system : System
+        The loss, the penalty if it is given, and the units in which it acts.
     pieces : BlockPieces
-        Rows in the units in which the penalty acts.
+        Rows in these units.
     start : ndarray
         The model to start from, which predicts a constant.
     validation : ValidationRows
         The folds.
     """
 
-    def __init__(self, objective: Objective, pieces: BlockPieces, start: Array, validation: ValidationRows) -> None:
-        self.objective, self.pieces = objective, pieces
-        basis, block = contrasts(objective), pieces.block
+    def __init__(self, system: System, pieces: BlockPieces, start: Array, validation: ValidationRows) -> None:
+        self.system, self.objective, self.pieces = system, system.objective, pieces
+        self._best = PenaltyOptimum(start)
+        objective, block = system.objective, pieces.block
+        basis = contrasts(objective)
         self._start = start[-1] if basis is None else basis @ start[-1]
         used = block.all_used()
         self._labels, self._weights = block.labels[used], block.weights_of(used) * pieces.frequency

@@ -115,48 +115,36 @@ class Evaluated(NamedTuple):
 @final
 @dataclass(frozen=True)
 class PenaltyOptimum:
-    """The optimum at a penalty.
+    """The optimum at a penalty."""
 
-    Parameters
-    ----------
-    model : ndarray
-        (features + 1) × free outputs, in the units of the pieces.
-    lam : float
-        λ = α·Σv.
-    losses : ndarray
-        Estimated losses of the rows, had they not been used; empty before they are known.
-    decrement : float
-        By how much Σvℓ + ½λ‖w‖² exceeds its minimum, to second order; in regression, over the variance of residuals.
-    rows : ndarray or None
-        Numbers, among the rows of positive weight, of those that ``losses`` are of; None for all.
-    """
-
+    #: (features + 1) × free outputs, in the units of the pieces.
     model: Array
-    lam: float
-    losses: Array
-    decrement: float
+    #: λ = α·Σv.
+    lam: float = 0.0
+    #: Estimated losses of the rows, had they not been used; empty before they are known.
+    losses: Array = field(default_factory=lambda: np.empty(0))
+    #: By how much Σvℓ + ½λ‖w‖² exceeds its minimum, to second order; in regression, over the variance of residuals. NaN
+    #: if it is not known.
+    decrement: float = math.nan
+    #: Numbers, among the rows of positive weight, of those that ``losses`` are of; None for all.
     rows: NDArray[np.intp] | None = None
 
 
 class PenaltyPath(ABC):
-    """The optima along a path of penalties.
+    """The optima along a path of penalties."""
 
-    Attributes
-    ----------
-    evaluated : Evaluated
-        Loss and error at the last reading of the rows.
-    grid : PenaltyGrid or None
-        Penalties that were tried; None if only one is.
-    """
-
+    #: Units of its models.
+    system: System
+    #: Loss and error at the last reading of the rows.
     evaluated: Evaluated = Evaluated()
+    #: Penalties that were tried; None if only one is.
     grid: PenaltyGrid | None = None
-    _best: PenaltyOptimum | None = None
+    _best: PenaltyOptimum
     _loss: float = float("nan")
 
     @property
-    def best(self) -> PenaltyOptimum | None:
-        """The optimum of the best penalty so far; None if there is no model yet."""
+    def best(self) -> PenaltyOptimum:
+        """The optimum of the best penalty so far; at first the model that the path starts from."""
         return self._best
 
     @property
@@ -197,17 +185,13 @@ GIVEN_UNITS = "all rows have norm 1: their own units were better than scaled one
 class BothUnits(PenaltyPath):
     """Paths in our units and in the given ones, for sparse rows that all have norm 1: these were scaled on purpose.
 
-    Parameters
-    ----------
-    ours, given : PenaltyPath
-        Paths in our units, and in the given ones.
-    to_ours : pair of callables
-        Functions that convert a model of either path to a model of the features in our units.
+    ``to_ours`` converts models of either path to models of the features in our units.
     """
 
     def __init__(
         self, ours: PenaltyPath, given: PenaltyPath, to_ours: tuple[Callable[[Array], Array], Callable[[Array], Array]]
     ) -> None:
+        self.system = replace(ours.system, span=None)
         self._paths, self._to_ours = (ours, given), to_ours
         self._chosen, self._running = 0, ours
 
@@ -217,10 +201,10 @@ class BothUnits(PenaltyPath):
         return self._paths[self._chosen].end
 
     @property
-    def best(self) -> PenaltyOptimum | None:
+    def best(self) -> PenaltyOptimum:
         """The optimum of the better path, in our units."""
         found = self._paths[self._chosen].best
-        return None if found is None else replace(found, model=self._to_ours[self._chosen](found.model))
+        return replace(found, model=self._to_ours[self._chosen](found.model))
 
     @property
     def loss(self) -> float:
@@ -312,18 +296,8 @@ class LeaveOneOut(RowSum):
 def leave_one_out(objective: Objective, pieces: Pieces, model: Array, inverse: Array, *, single: bool = False) -> Array:
     """The loss of each row of positive weight, had u = min(v, 1) of it been left out.
 
-    Parameters
-    ----------
-    objective : Objective
-        The loss.
-    pieces : Pieces
-        Rows in the units of the model.
-    model : ndarray
-        The optimum with all rows, (features + 1) × free outputs.
-    inverse : ndarray
-        H⁻¹ there, of the penalised objective.
-    single : bool
-        Whether leverages in single precision are enough.
+    ``model`` is the optimum with all rows, and ``inverse`` H⁻¹ there, of the penalised objective. Leverages in single
+    precision are enough if ``single``.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return np.concatenate(list(pieces.map(lambda piece: _of_piece(objective, piece, model, inverse, single))))

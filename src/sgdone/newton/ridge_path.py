@@ -33,7 +33,7 @@ from sgdone.newton.penalty_path import (
 from sgdone.rows.rows import Block, Scaling
 from sgdone.sums.pieces import PIECE, BlockPieces, pieces_of
 from sgdone.sums.row_sum import merged
-from sgdone.sums.system import System
+from sgdone.sums.system import System, constant_model
 
 Array = NDArray[np.float64]
 
@@ -162,6 +162,7 @@ class RidgePath(PenaltyPath):
         self.system, self.objective, self.pieces = system, system.objective, pieces
         self._sums, self._one_pass = sums, one_pass
         self.grid: PenaltyGrid = PenaltyGrid()
+        self._best = PenaltyOptimum(constant_model(self.objective, pieces.block, system.shape[0]))
 
     def evaluations(self) -> Readings:
         """Read the rows once for the sums, and once more for leaving out rows, if that is worthwhile."""

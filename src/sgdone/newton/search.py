@@ -45,26 +45,17 @@ _NO_CURVATURE, _NO_GRADIENT = 1e-3, 1e-12
 @final
 @dataclass(frozen=True)
 class Point:
-    """The objective Σvℓ + ½Σλw² at a model.
+    """The objective Σvℓ + ½Σλw² at a model."""
 
-    Parameters
-    ----------
-    model : ndarray
-        (features + 1) × free outputs.
-    sums : SecondOrder
-        Loss, gradient and curvature of Σvℓ there.
-    value : float
-        The objective.
-    gradient : ndarray
-        Its gradient.
-    penalties : ndarray
-        λ of each row of the model; 0 for that of the intercepts, infinite for one that stays 0.
-    """
-
+    #: (features + 1) × free outputs.
     model: Array
+    #: Loss, gradient and curvature of Σvℓ there.
     sums: SecondOrder
+    #: The objective.
     value: float
+    #: Its gradient.
     gradient: Array
+    #: λ of each row of the model; 0 for that of the intercepts, infinite for one that stays 0.
     penalties: Array
 
     @classmethod
@@ -380,23 +371,15 @@ _LITTLE, _ROUGH = 0.1, 1e-3
 @final
 @dataclass(frozen=True)
 class Problem:
-    """The objective Σvℓ + ½Σλw² over rows.
+    """The objective Σvℓ + ½Σλw² over rows."""
 
-    Parameters
-    ----------
-    system : System
-        The loss, and the units of the rows.
-    penalties : ndarray
-        λ of each row of a model: see `sgdone.sums.system.System.penalties`.
-    n_rows : int
-        Number of rows of positive weight.
-    least_dispersion : float
-        Variance of targets about their predictions below which it is rounding.
-    """
-
+    #: The loss, and the units of the rows.
     system: System
+    #: λ of each row of a model: see `sgdone.sums.system.System.penalties`.
     penalties: Array
+    #: Number of rows of positive weight.
     n_rows: int
+    #: Variance of targets about their predictions below which it is rounding.
     least_dispersion: float = 0.0
 
     def penalised(self, lam: float) -> "Problem":
@@ -429,26 +412,17 @@ class Problem:
 @final
 @dataclass(frozen=True)
 class SearchResult:
-    """Result of a search.
+    """Result of a search."""
 
-    Parameters
-    ----------
-    model : ndarray
-        In the units of the system. A search with a ``tol`` above `EXACT` makes one more step at the end.
-    at : Point
-        The model that was evaluated last, with its sums.
-    decrement : float
-        To second order, by how much the objective exceeds its minimum there, over the dispersion of a regression.
-    steps : int
-        Steps made.
-    stalled : bool
-        Whether no step lowered the objective, or too many were made.
-    """
-
+    #: In the units of the system. A search with a ``tol`` above `EXACT` makes one more step at the end.
     model: Array
+    #: The model that was evaluated last, with its sums.
     at: Point
+    #: To second order, by how much the objective exceeds its minimum there, over the dispersion of a regression.
     decrement: float
+    #: Steps made.
     steps: int
+    #: Whether no step lowered the objective, or too many were made.
     stalled: bool = False
 
 

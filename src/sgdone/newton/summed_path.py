@@ -53,20 +53,13 @@ _LEAST, _MOST = -3, 5
 @final
 @dataclass
 class ChosenPenalty:
-    """A penalty, and a model near its optimum; while the penalty is chosen, the best so far.
+    """A penalty, and a model near its optimum; while the penalty is chosen, the best so far."""
 
-    Parameters
-    ----------
-    lam : float
-        λ of Σvℓ + ½λ‖w‖².
-    start : ndarray
-        The model that a search at this penalty starts from.
-    progress : SearchProgress
-        Progress of that search, over all rows or those without the validation rows.
-    """
-
+    #: λ of Σvℓ + ½λ‖w‖².
     lam: float
+    #: The model that a search at this penalty starts from.
     start: Array
+    #: Progress of that search, over all rows or those without the validation rows.
     progress: SearchProgress = field(default_factory=SearchProgress)
 
     @property
@@ -120,6 +113,7 @@ class SummedPath(PenaltyPath):
         chooses: bool,
         is_near: bool = False,
     ) -> None:
+        self.system = problem.system
         self._problem, self._chosen, self._unit, self._key = problem, chosen, unit, key
         self._chooses, self._is_near = chooses, is_near
         self.found: SearchResult | None = None
@@ -144,10 +138,10 @@ class SummedPath(PenaltyPath):
     @property
     def best(self) -> PenaltyOptimum:
         """The model so far."""
-        found, model = self.found, self.progress.model
+        found, model, lam = self.found, self.progress.model, self._chosen.lam
         if found is not None:
-            return PenaltyOptimum(found.model, self._chosen.lam, np.empty(0), found.decrement)
-        return PenaltyOptimum(self._chosen.model if model is None else model, self._chosen.lam, np.empty(0), np.nan)
+            return PenaltyOptimum(found.model, lam, decrement=found.decrement)
+        return PenaltyOptimum(self._chosen.model if model is None else model, lam)
 
     @property
     def training_loss(self) -> float:
@@ -221,18 +215,9 @@ def separates(problem: Problem, found: SearchResult, lam: float) -> Generator[Ro
 
 
 def choose(problem: Problem, chosen: ChosenPenalty, unit: float, key: int) -> Choice:
-    """Choose the penalty of Σvℓ + ½λ‖w‖².
+    """Choose the penalty of Σvℓ + ½λ‖w‖²; ``chosen`` is updated with the choice so far, and returned.
 
-    Parameters
-    ----------
-    problem : Problem
-        The objective; its penalties are not used.
-    chosen : ChosenPenalty
-        A first guess, and a model to start from. It is updated with the choice so far, and returned.
-    unit : float
-        Variance of the targets about that model; 1 in classification.
-    key : int
-        Draws the validation rows.
+    The other parameters are those of `SummedPath`.
     """
     count = problem.system.n_coefficients
     known = count <= MOST_SUMMED and problem.n_rows >= ROWS_PER_COEFFICIENT * count

@@ -13,41 +13,28 @@ from sgdone.run.result import Trace
 @final
 @dataclass(frozen=True)
 class Snapshot:
-    """A run between two blocks of rows, or between two phases.
+    """A run between two blocks of rows, or between two phases."""
 
-    Parameters
-    ----------
-    state, rule_state
-        States of the method and of the rule.
-    trace : Trace
-        Measurements so far.
-    passes_begun, blocks_taken, rows_read : int
-        Where the run is: passes begun, blocks taken of the last of them, and rows read in all.
-    seconds : float
-        Duration of the run so far.
-    pass_loss : float
-        Mean progressive loss of the pass so far.
-    rows : tuple of int
-        Number of rows read in the first pass, and a digest of them: a run does not continue with other rows.
-    phase : {"main", "exact"}
-        The next phase.
-    position : int or None
-        Before the exact phase: the position in the last block taken.
-    ended : Stop or None
-        Before the exact phase: why the method ended.
-    """
-
+    #: States of the method and of the rule.
     state: Any
     rule_state: Any
+    #: Measurements so far.
     trace: Trace
+    #: Where the run is: passes begun, blocks taken of the last of them, and rows read in all.
     passes_begun: int
     blocks_taken: int
     rows_read: int
+    #: Duration of the run so far.
     seconds: float
+    #: Mean progressive loss of the pass so far.
     pass_loss: float
+    #: Number of rows read in the first pass, and a digest of them: a run does not continue with other rows.
     rows: tuple[int, int]
+    #: The next phase.
     phase: Literal["main", "exact"] = "main"
+    #: Before the exact phase: the position in the last block taken.
     position: int | None = None
+    #: Before the exact phase: why the method ended.
     ended: Stop | None = None
 
 

@@ -31,21 +31,14 @@ _ENTRIES_IN_CHUNK = 1 << 24
 @final
 @dataclass(frozen=True)
 class Clock:
-    """The time of a fit, which its runs share.
+    """The time of a fit, which its runs share."""
 
-    Parameters
-    ----------
-    began : float
-        When the fit began, by ``time.perf_counter``.
-    turn, turns : int
-        Number of this run among those that follow each other, from 0, and their number.
-    earlier : sequence of TraceRow
-        Readings of all rows before the runs, which are part of them.
-    """
-
+    #: When the fit began, by ``time.perf_counter``.
     began: float = field(default_factory=lambda: time.perf_counter())
+    #: Number of this run among those that follow each other, from 0, and their number.
     turn: int = 0
     turns: int = 1
+    #: Readings of all rows before the runs, which are part of them.
     earlier: Sequence[TraceRow] = ()
 
 

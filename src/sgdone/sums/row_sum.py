@@ -218,13 +218,7 @@ class SeveralSums(RowSum):
 
 @dataclass(frozen=True)
 class WrappedSum(RowSum):
-    """A sum over rows that are prepared for it.
-
-    Parameters
-    ----------
-    request : RowSum
-        The sum itself.
-    """
+    """A sum over rows that are prepared for it."""
 
     request: Any
 

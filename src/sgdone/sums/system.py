@@ -30,20 +30,13 @@ _FLAT = 1e-13
 @final
 @dataclass(frozen=True)
 class RowSpan:
-    """Rows in coordinates of their span.
+    """Rows in coordinates of their span."""
 
-    Parameters
-    ----------
-    pieces : Pieces
-        Rows in these coordinates.
-    original : Pieces
-        Rows in the units in which the penalty acts.
-    back : ndarray
-        Us⁻¹, rows × coordinates.
-    """
-
+    #: Rows in these coordinates.
     pieces: BlockPieces
+    #: Rows in the units in which the penalty acts.
     original: Pieces
+    #: Us⁻¹, rows × coordinates.
     back: Array
 
     @classmethod
