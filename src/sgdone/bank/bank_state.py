@@ -290,7 +290,7 @@ class BankState:
 
     def solution(self) -> Model:
         """The leading candidate's average in the user's units."""
-        return Model(*self.models.solution(self.model, self._units_in_use().scaling))
+        return self.mean_of([self.lead])
 
     def blend(self, evaluation: Evaluation) -> Model:
         """The mean of the candidates that cannot be told apart from the leader.
@@ -300,8 +300,9 @@ class BankState:
         return self.mean_of(self.tied(evaluation))
 
     def mean_of(self, candidates: Sequence[Candidate]) -> Model:
-        """The mean of the averages of some candidates in the user's units."""
-        return Model(*self.models.mean_solution(candidates, self._units_in_use().scaling))
+        """The mean of the averages of some candidates in the user's units, by models that train on the most rows."""
+        models = [self.models.main(candidate) for candidate in candidates]
+        return Model(*self.models.mean_solution(models, self._units_in_use().scaling))
 
     def tied(self, evaluation: Evaluation) -> list[Candidate]:
         """The remaining candidates that an evaluation cannot tell apart from the best one."""

@@ -158,9 +158,8 @@ DECAY_FACTOR = 10.0
 def clear_losers(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -> NDArray[np.bool_]:
     """Columns that are clearly worse than the leading one, by paired differences."""
     difference = losses - losses[:, [lead]]
-    behind_by = means(difference, weights)
-    spread = standard_errors(difference, weights)
-    return is_behind(behind_by, spread, mean(losses[:, lead], weights))
+    errors = standard_errors(difference, weights)
+    return is_behind(means(difference, weights), errors, mean(losses[:, lead], weights))
 
 
 def is_behind(behind_by: NDArray[np.float64], errors: NDArray[np.float64], best: float) -> NDArray[np.bool_]:
@@ -172,9 +171,8 @@ def is_behind(behind_by: NDArray[np.float64], errors: NDArray[np.float64], best:
 def ties(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -> Sequence[int]:
     """Columns that cannot be told apart from the leading one."""
     difference = losses - losses[:, [lead]]
-    behind_by = means(difference, weights)
-    spread = standard_errors(difference, weights)
-    return [int(k) for k in np.flatnonzero(behind_by <= Z_TIED * spread)]
+    tied = means(difference, weights) <= Z_TIED * standard_errors(difference, weights)
+    return np.flatnonzero(tied).tolist()
 
 
 def worth_keeping(losers: NDArray[np.bool_], lead: int) -> Sequence[int]:
@@ -326,10 +324,8 @@ class Evaluation:
 
     def decrease_since(self, before: "Evaluation", candidate: Candidate) -> NDArray[np.float64]:
         """Decrease of the loss of each row since another evaluation."""
-        difference: NDArray[np.float64] = (
-            before.compared[:, before.candidates.index(candidate)] - self.compared[:, self.candidates.index(candidate)]
-        )
-        return difference
+        earlier, now = (one.compared[:, one.candidates.index(candidate)] for one in (before, self))
+        return np.asarray(earlier - now)
 
 
 @final

@@ -77,7 +77,7 @@ def _path(system: System, rows: MemoryRows, sums: Gram | None, start: Model | No
         return RidgePath(system, rows.pieces(system), sums, one_pass=one_pass)
     if start is not None and system.span is None:
         return ExactPath(system, rows.pieces(system), system.from_user(start.coef, start.intercept))
-    return ExactPath(system, rows.pieces(system), constant_model(objective, block, system.shape[0]))
+    return ExactPath(system, rows.pieces(system), constant_model(system, block))
 
 
 def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -> tuple[PenaltyPath, Units]:
@@ -85,9 +85,8 @@ def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -
     units = Units.of_all_rows(block, centred=objective.fit_intercept, frequency=rows.frequency)
     scaled = replace(block, rows=block.rows.in_units(units.scaling))
     folds = replace(ValidationRows.drawn(scaled, block.all_used(), draws), block=block)
-    begin = constant_model(objective, block, block.rows.n_features + 1)
-    pieces = BlockPieces(block, units.scaling, rows.frequency, rows.threads)
-    return FoldPath(System(objective, units.scaling), pieces, begin, folds), units
+    system, pieces = System(objective, units.scaling), BlockPieces(block, units.scaling, rows.frequency, rows.threads)
+    return FoldPath(system, pieces, constant_model(system, block), folds), units
 
 
 def _units_and_sums(objective: Objective, block: Block, frequency: float, threads: int) -> tuple[Units, Gram | None]:

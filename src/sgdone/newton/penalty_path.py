@@ -130,6 +130,10 @@ class PenaltyOptimum:
     rows: NDArray[np.intp] | None = None
 
 
+#: Remark for the verdict.
+_GIVEN_UNITS = "all rows have norm 1: their own units were better than scaled ones, and alpha refers to them"
+
+
 class PenaltyPath(ABC):
     """The optima along a path of penalties."""
 
@@ -165,20 +169,27 @@ class PenaltyPath(ABC):
         """Whether a finite optimum without a penalty was proved to exist."""
         return False
 
+    @property
+    def uses_given_units(self) -> bool:
+        """Whether the penalty acts on coefficients in the user's units, these being better than scaled ones."""
+        return False
+
     def units(self, units: Units) -> Units:
-        """The units in which the penalty acts on the best model, if not in those given."""
-        return units
+        """Units to continue in."""
+        if not self.uses_given_units:
+            return units
+        given = units.copy()
+        given.scale = np.where(units.scale > 0.0, 1.0, 0.0)
+        return given
 
     @property
     def remark(self) -> str:
         """Remark for the verdict; empty for most."""
-        return ""
+        return _GIVEN_UNITS if self.uses_given_units else ""
 
 
 #: By how much squared norms of rows may differ from 1 for these to have norm 1.
 _NORM_ROUNDING = 1e-5
-#: Remark for the verdict.
-GIVEN_UNITS = "all rows have norm 1: their own units were better than scaled ones, and alpha refers to them"
 
 
 @final
@@ -231,14 +242,10 @@ class BothUnits(PenaltyPath):
         """Whether a finite optimum without a penalty was proved to exist, in our units."""
         return self._paths[0].has_finite_optimum()
 
-    def units(self, units: Units) -> Units:
-        """Units to continue in."""
-        return as_given(units) if self._chosen else units
-
     @property
-    def remark(self) -> str:
-        """Remark for the verdict, if the given units were better."""
-        return GIVEN_UNITS if self._chosen else ""
+    def uses_given_units(self) -> bool:
+        """Whether the path in the given units is better."""
+        return self._chosen == 1
 
 
 def has_unit_norms(block: Block) -> bool:
@@ -250,13 +257,6 @@ def has_unit_norms(block: Block) -> bool:
     lengths = np.diff(matrix.indptr)
     norms = np.add.reduceat(values, matrix.indptr[:-1])[lengths > 0]
     return bool(norms.size and np.all(np.abs(norms - 1.0) <= _NORM_ROUNDING))
-
-
-def as_given(units: Units) -> Units:
-    """Units in which the columns stay as given."""
-    given = units.copy()
-    given.scale = np.where(units.scale > 0.0, 1.0, 0.0)
-    return given
 
 
 #: 1 − uLA below which the other rows do not determine the prediction of a row; it is then that of the intercept alone.

@@ -162,7 +162,7 @@ class RidgePath(PenaltyPath):
         self.system, self.objective, self.pieces = system, system.objective, pieces
         self._sums, self._one_pass = sums, one_pass
         self.grid: PenaltyGrid = PenaltyGrid()
-        self._best = PenaltyOptimum(constant_model(self.objective, pieces.block, system.shape[0]))
+        self._best = PenaltyOptimum(constant_model(system, pieces.block))
 
     def evaluations(self) -> Readings:
         """Read the rows once for the sums, and once more for leaving out rows, if that is worthwhile."""
@@ -187,7 +187,9 @@ class RidgePath(PenaltyPath):
             self.evaluated = _evaluated(float(rss.min()) / found.weight)
             yield None
             losses = self._leave_one_out(spectrum, lams)
-        scores = spectrum.generalised(lams, rss) if losses is None else self._means(losses)
+        scores = spectrum.generalised(lams, rss)
+        if losses is not None:
+            scores = means(losses, np.concatenate([piece.weights for piece in rows]))
         place = self._choose(spectrum, found, lams, scores, losses)
         self.evaluated = _evaluated(float(rss[place]) / found.weight)
 
@@ -234,10 +236,6 @@ class RidgePath(PenaltyPath):
                 residuals = residuals / np.where(alone, 1.0, left)
                 parts.append(0.5 * np.where(alone, spectrum.mean_target - labels[:, None], residuals) ** 2)
         return np.concatenate(parts)
-
-    def _means(self, losses: Array) -> Array:
-        weights = np.concatenate([piece.weights for piece in self.pieces])
-        return means(losses, weights)
 
 
 def _evaluated(square: float) -> Evaluated:

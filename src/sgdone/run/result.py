@@ -233,24 +233,13 @@ class Verdict:
         reason = f"{by}; the fit itself: {self.status}, {self.reason}"
         return replace(self, status=Status.INTERRUPTED, rule="", reason=reason)
 
-    @classmethod
-    def of_classes(cls, verdicts: "dict[Any, Verdict]") -> "Verdict":
+    @staticmethod
+    def of_classes(verdicts: "dict[Any, Verdict]") -> "Verdict":
         """One verdict for several one-vs-rest fits: the worst class's status is reported."""
         label, worst = max(verdicts.items(), key=lambda item: (_SEVERITY.index(item[1].status), item[1].step))
         like = sum(verdict.status == worst.status for verdict in verdicts.values())
-        return cls(
-            worst.status,
-            worst.rule,
-            worst.step,
-            worst.passes,
-            f"{like} of {len(verdicts)} classes; class {label!r}: {worst.reason}",
-            worst.evidence,
-            worst.advice,
-            dict(verdicts),
-            worst.counts,
-            worst.streamed,
-            worst.finish_passes,
-        )
+        reason = f"{like} of {len(verdicts)} classes; class {label!r}: {worst.reason}"
+        return replace(worst, reason=reason, per_class=dict(verdicts))
 
 
 @final
