@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -142,20 +142,10 @@ def run(
 
 @final
 class ActiveRule:
-    """A rule with its state.
+    """A rule with its state, which may be one that another run left; rows of a stream are held out for it.
 
-    Parameters
-    ----------
-    rule : StopRule
-        The user's rule. One that may never fire gets a budget of 100 passes, unless the rows are part of a stream.
-    stream : Stream
-        Where rows are held out for the rule.
-    state : Any
-        The state that another run left; None starts the rule.
-    bounded : bool
-        Whether the method is certain to end by itself.
-    passes_before : int
-        Passes of earlier phases, which the budget of 100 passes does not count.
+    A rule that may never fire gets a budget of 100 passes, those of earlier phases apart, unless the method is certain
+    to end by itself (``bounded``) or the rows are part of a stream.
     """
 
     def __init__(
@@ -163,20 +153,13 @@ class ActiveRule:
     ) -> None:
         self._has_budget = not (bounded or rule.bounded or stream.source.part_of_stream)
         self.rule = rule | _Safeguard(100 + passes_before) if self._has_budget else rule
-        if state is None:
-            self.state = self.rule.start(stream.n_rows)
-            self._hold_out(stream)
-        elif self._has_budget:
-            self.state = self.rule.start(stream.n_rows)
-            self.state.states[0] = state
-        else:
-            self.state = state
-
-    def _hold_out(self, stream: Stream) -> None:
-        if self.rule.hold_out:
+        self.state = self.rule.start(stream.n_rows) if state is None or self._has_budget else state
+        if state is None and self.rule.hold_out:
             held = stream.hold_out(self.rule.hold_out)
             check_rows(stream.block, held.rows)
             self.rule.validate_on(self.state, held.X, held.labels)
+        elif state is not None and self._has_budget:
+            self.state.states[0] = state
 
     @property
     def own_state(self) -> Any:
@@ -221,6 +204,14 @@ class _Safeguard(StopRule):
     def describe(self, state: int | None, progress: Progress) -> str:
         """Empty description, because the user did not give the budget."""
         return ""
+
+
+class RunningPhase(NamedTuple):
+    """A phase that is trained: its method, the method's state, and the rule that ends it."""
+
+    method: Method
+    state: Any
+    rule: ActiveRule
 
 
 @final
@@ -301,7 +292,7 @@ class TrainingLoop:
             main.begin_pass(state)
         beginning = state.copy() if main.can_diverge else None
         if ended is None:
-            ended = self._follow(main, state, self._rule)
+            ended = self._follow(RunningPhase(main, state, self._rule))
             main.end(state, self.stream, self._pause)
         with np.errstate(over="ignore", invalid="ignore"):
             model = main.solution(state)
@@ -345,7 +336,7 @@ class TrainingLoop:
                     state = phase.start(self._objective, stream, None, None)
                 else:
                     state = phase.start_after(self._objective, stream, before)
-                ended = self._follow(phase, state, rule)
+                ended = self._follow(RunningPhase(phase, state, rule))
         except KeyboardInterrupt:
             if before is None:
                 raise
@@ -385,26 +376,27 @@ class TrainingLoop:
         stream = self.stream
         return stream.passes + (self._rows_before / stream.n_rows if stream.n_rows else self._passes_before)
 
-    def _snapshot(self, method: Method, state: Any, rule: ActiveRule) -> Snapshot:
+    def _snapshot(self, phase: RunningPhase) -> Snapshot:
         stream, rows = self.stream, self.source.rows_so_far
+        states = phase.method.stored(phase.state), phase.rule.state
         place = stream.begun, stream.blocks_taken, stream.rows_read
-        return Snapshot(method.stored(state), rule.state, self.trace, *place, self._seconds, self._pass_loss, rows)
+        return Snapshot(*states, self.trace, *place, self._seconds, self._pass_loss, rows)
 
     def _write(self, snapshot: Snapshot) -> None:
         if self._checkpoints is not None:
             self._is_written = self._checkpoints.write(snapshot)
 
-    def _write_checkpoint(self, method: Method, state: Any, rule: ActiveRule) -> Stop | None:
+    def _write_checkpoint(self, phase: RunningPhase) -> Stop | None:
         """Write a checkpoint if one is due; the end of the run, if a signal was received."""
         if self._checkpoints is None or not self._checkpoints.is_due:
             return None
-        self._write(self._snapshot(method, state, rule))
+        self._write(self._snapshot(phase))
         return self._interrupted() if interruption.received() else None
 
     def _write_between_phases(self, before: EndedPhase) -> None:
         """Write a checkpoint from which the next phase can begin."""
         if self._checkpoints is not None:
-            own = self._snapshot(before.method, before.state, self._rule)
+            own = self._snapshot(RunningPhase(before.method, before.state, self._rule))
             trace = Trace(list(own.trace), task=own.trace.task)  # the next phase appends to it
             position = self.stream.position
             self._between_phases = replace(own, phase="exact", position=position, ended=before.ended, trace=trace)
@@ -421,14 +413,15 @@ class TrainingLoop:
         advice = "Fit again with resume=True to go on from the checkpoint." if self._is_written else ""
         return Stop("", Status.INTERRUPTED, f"{by}the model so far is kept{kept}", advice=advice)
 
-    def _follow(self, method: Method, state: Any, rule: ActiveRule) -> Stop:
+    def _follow(self, phase: RunningPhase) -> Stop:
         """Train until the rule stops it."""
+        method, state, rule = phase
         ended: Stop | None = None
         later: Stop | None = None
         try:
             while ended is None:
                 pauses = self._next_pause(rule), method.next_pause(state)
-                report, moved = self._advance(method, state, rule, *pauses)
+                report, moved = self._advance(phase, *pauses)
                 if report.ending != "used":
                     return Stop("", Status.DIVERGED, divergence_reason(report))
                 fired = self._requested_end(rule)
@@ -440,17 +433,16 @@ class TrainingLoop:
                     ended = report.finished or fired
                 if ended is None and not moved and (self._next_pause(rule), method.next_pause(state)) == pauses:
                     raise RuntimeError(f"{rule.rule!r} asked for a pause at {pauses[0]} but did not fire there")
-                ended = ended or self._move_on(method, state, rule)
+                ended = ended or self._move_on(phase)
         except KeyboardInterrupt:
             if method.runs_to_its_end:
                 raise
             ended = self._interrupted()
         return ended
 
-    def _advance(
-        self, method: Method, state: Any, rule: ActiveRule, pause: Pause, own_pause: Pause
-    ) -> tuple[Report, bool]:
+    def _advance(self, phase: RunningPhase, pause: Pause, own_pause: Pause) -> tuple[Report, bool]:
         """Train on the next chunk of rows, and append to the trace; returns whether rows were read."""
+        method, state, rule = phase
         source, stream, chunk = self.source, self.stream, self._chunk_rows
         block, first = method.prepare(state, stream.block), stream.position
         self._pause = pause
@@ -478,7 +470,13 @@ class TrainingLoop:
             turn=self._turn,
         )
         if report.updates:
-            self._append(method, state, block, report, first, self._progress)
+            step, now = self._updates_before + self._progress.step, self._progress
+            row = TraceRow(step, now.passes, report.loss, report.error, report.step_size, now.seconds)
+            if source.is_remote:
+                row = replace(row, traffic=source.traffic)
+            if "margins" in self._monitors:
+                row = replace(row, margins=method.margins(state, block, report, first))
+            self.trace.append(row)
         if report.ending != "used":
             _raise_for_bad_row(block, report)
         return report, bool(report.position > first or report.fired or report.further_reads)
@@ -488,14 +486,19 @@ class TrainingLoop:
         progress = self._progress
         assert progress is not None
         fired = rule.observe(progress)
-        requested = _requested_stop([hook(progress) for hook in self._hooks])
-        self._was_asked_to_stop = self._was_asked_to_stop or requested is not None
-        return fired or requested or _end_of_part(self.source, progress)
+        requests = [request for hook in self._hooks if (request := hook(progress)) is not None]
+        self._was_asked_to_stop = self._was_asked_to_stop or bool(requests)
+        if fired is None and requests:
+            return Stop("", Status.STOPPED, requests[0])
+        if fired is None and self.source.part_of_stream and progress.pass_ended:
+            return Stop("", Status.IN_PROGRESS, "all rows given to partial_fit are used")
+        return fired
 
-    def _move_on(self, method: Method, state: Any, rule: ActiveRule) -> Stop | None:
+    def _move_on(self, phase: RunningPhase) -> Stop | None:
         """Go to the next block if this one is used up, after a checkpoint if one is due; the end by a signal."""
+        method = phase.method
         if self.stream.block_ended and method.takes_blocks:
-            ended = self._write_checkpoint(method, state, rule) or self._next_block(method, state, rule)
+            ended = self._write_checkpoint(phase) or self._next_block(phase)
             if ended is not None:
                 return ended
         # Checkpoints are written between blocks: the one in progress is used up first.
@@ -511,9 +514,9 @@ class TrainingLoop:
         pause = rule.next_pause()
         return replace(pause, rows_read=pause.rows_read - self._rows_before) if self._rows_before else pause
 
-    def _next_block(self, method: Method, state: Any, rule: ActiveRule) -> Stop | None:
+    def _next_block(self, phase: RunningPhase) -> Stop | None:
         """Move to the next block; the end of the run, if a signal is received while it is read."""
-        snapshot, pass_ended = self._snapshot(method, state, rule), self.stream.pass_ended
+        snapshot, pass_ended = self._snapshot(phase), self.stream.pass_ended
         try:
             with interruption.interruptible():
                 self.stream.next_block()
@@ -521,7 +524,7 @@ class TrainingLoop:
             self._write(snapshot)
             return self._interrupted()
         if pass_ended:
-            method.begin_pass(state)
+            phase.method.begin_pass(phase.state)
         return None
 
     def result(self, best: EndedPhase, *, automatic_step: bool) -> Result:
@@ -547,28 +550,6 @@ class TrainingLoop:
         rows_read, begun = stream.rows_read, stream.begun
         rule_state, key = self._rule.own_state, self._stop.state_key
         return Result(best.model, self.trace, verdict, found, state, rule_state, rows_read, begun, key)
-
-    def _append(self, method: Method, state: Any, block: Block, report: Report, first: int, progress: Progress) -> None:
-        step = self._updates_before + progress.step
-        row = TraceRow(step, progress.passes, report.loss, report.error, report.step_size, progress.seconds)
-        if self.source.is_remote:
-            row = replace(row, traffic=self.source.traffic)
-        if "margins" in self._monitors:
-            row = replace(row, margins=method.margins(state, block, report, first))
-        self.trace.append(row)
-
-
-def _requested_stop(requests: list[str | None]) -> Stop | None:
-    """The end that a callback requests."""
-    request = next((request for request in requests if request is not None), None)
-    return None if request is None else Stop("", Status.STOPPED, request)
-
-
-def _end_of_part(source: Source, progress: Progress) -> Stop | None:
-    """The end of a part of a stream."""
-    if source.part_of_stream and progress.pass_ended:
-        return Stop("", Status.IN_PROGRESS, "all rows given to partial_fit are used")
-    return None
 
 
 def _raise_for_bad_row(block: Block, report: Report) -> None:
