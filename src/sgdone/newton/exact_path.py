@@ -152,17 +152,7 @@ _AS_GOOD = 0.9
 
 @final
 class ExactPath(PenaltyPath):
-    """Newton's method at one penalty after the other, each from the nearest optimum.
-
-    Parameters
-    ----------
-    system : System
-        The loss, the penalty if it is given, and the units in which it acts.
-    pieces : BlockPieces
-        Rows in these units.
-    start : ndarray
-        The model to start from.
-    """
+    """Newton's method at one penalty after the other, each from the nearest optimum, on rows in the system's units."""
 
     def __init__(self, system: System, pieces: BlockPieces, start: Array) -> None:
         self.system, self.objective, self.pieces = system, system.objective, pieces

@@ -280,16 +280,7 @@ _CLEARLY = 3.0
 class FoldPath(PenaltyPath):
     """Newton's method at one penalty after the other, for one model per fold; then for all rows at the best penalty.
 
-    Parameters
-    ----------
-    system : System
-        The loss, the penalty if it is given, and the units in which it acts.
-    pieces : BlockPieces
-        Rows in these units.
-    start : ndarray
-        The model to start from, which predicts a constant.
-    validation : ValidationRows
-        The folds.
+    The model to start from predicts a constant.
     """
 
     def __init__(self, system: System, pieces: BlockPieces, start: Array, validation: ValidationRows) -> None:

@@ -137,7 +137,7 @@ _GIVEN_UNITS = "all rows have norm 1: their own units were better than scaled on
 class PenaltyPath(ABC):
     """The optima along a path of penalties."""
 
-    #: Units of its models.
+    #: The loss, the penalty if it is given, and the units in which it acts: those of the models.
     system: System
     #: Loss and error at the last reading of the rows.
     evaluated: Evaluated = Evaluated()

@@ -144,16 +144,8 @@ _FLAT, _ROUNDING = 1e-14, 1e-12
 class RidgePath(PenaltyPath):
     """The optimum of the squared loss for all penalties, and the best of them.
 
-    Parameters
-    ----------
-    system : System
-        The squared loss, the penalty if it is given, and the units in which it acts.
-    pieces : BlockPieces
-        Rows in these units.
-    sums : Gram, optional
-        Their sums in the user's units, if they are known.
-    one_pass : bool
-        Whether the rows cannot be read again.
+    ``sums`` are those of the rows in the user's units, if they are known; ``one_pass`` says that the rows cannot be
+    read again.
     """
 
     def __init__(

@@ -153,20 +153,14 @@ def _lapack(name: str, dtype: Any) -> Any:
 
 
 class Directions(ABC):
-    """How Newton's method finds a direction −H⁻¹g, for one search.
+    """How Newton's method finds a direction −H⁻¹g, for one search."""
 
-    Attributes
-    ----------
-    system : System
-        Units of the sums.
-    """
-
+    #: Units of the sums.
+    system: System
     #: Curvature that is requested at each model that is tried.
     curvature: Curvature
     #: Whether directions are exact, so that a last step can be made without evaluating the objective after it.
     are_exact: ClassVar[bool] = True
-
-    system: System
 
     @property
     def first_curvature(self) -> Curvature:
@@ -205,13 +199,9 @@ class ByFactors(Directions):
         Whether single precision is enough, because an expensive curvature only preconditions.
     constant : bool
         Whether the curvature is the same everywhere: it is evaluated once.
-
-    Attributes
-    ----------
-    curved : Point
-        Where the curvature was evaluated last.
     """
 
+    #: Where the curvature was evaluated last.
     curved: Point
 
     def __init__(
@@ -223,7 +213,7 @@ class ByFactors(Directions):
         single: bool = False,
         constant: bool = False,
     ) -> None:
-        self.system, self._factors, self._single, self._constant = system, factors, single, constant
+        self.system, self._factors, self.single, self._constant = system, factors, single, constant
         self._full: Curvature = "single" if single else "full"
         self.curvature = self._full if cheap and not constant else "none"
 
@@ -237,11 +227,6 @@ class ByFactors(Directions):
         """Factors of the curvature that was evaluated last."""
         assert self._factors is not None
         return self._factors
-
-    @property
-    def single(self) -> bool:
-        """Whether the curvature is in single precision."""
-        return self._single
 
     def at(self, at: Point) -> Found:
         """Direction from factors, or by conjugate gradients if the curvature was evaluated elsewhere."""
@@ -261,7 +246,7 @@ class ByFactors(Directions):
         return self._by_curvature(Point.of(sums, at.model, at.penalties))
 
     def _by_curvature(self, at: Point) -> tuple[Point, Array | None]:
-        self._factors = Factors.of(at.sums.curvature, at.penalties, at.model.shape[1], single=self._single)
+        self._factors = Factors.of(at.sums.curvature, at.penalties, at.model.shape[1], single=self.single)
         self.curved = at
         direction = -self.factors.solve(at.gradient)
         return at, None if self.factors.cholesky is None and self._is_flat(at, direction) else direction
@@ -285,14 +270,7 @@ class ByFactors(Directions):
 class ByProducts(Directions):
     """Directions by conjugate gradients, preconditioned by the diagonal of the curvature.
 
-    Parameters
-    ----------
-    system : System
-        Units of the sums.
-    residual : float
-        Residual relative to the gradient.
-    most_products : int
-        Products after which a direction is used as it is.
+    They end at a ``residual`` relative to the gradient, or after ``most_products``.
     """
 
     curvature = "diagonal"
@@ -309,12 +287,8 @@ class ByProducts(Directions):
         precondition = partial(np.multiply, inverse)
         search = conjugate_gradients(self.system, at, precondition, self._residual, self._most_products)
         direction, _ = yield from search
-        return at, None if _leads_nowhere(at, direction) else direction
-
-
-def _leads_nowhere(at: Point, direction: Array) -> bool:
-    """Whether there is no direction although there is a gradient: the objective has no curvature along it."""
-    return bool(at.gradient.any() and not direction.any())
+        # No direction although there is a gradient: the objective has no curvature along it.
+        return at, None if at.gradient.any() and not direction.any() else direction
 
 
 def conjugate_gradients(

@@ -194,11 +194,9 @@ class _Safeguard(StopRule):
         return None if n_rows is None else self.passes * n_rows
 
     def next_pause(self, state: int | None) -> Pause:
-        """Next pause of the budget."""
         return MaxPasses(self.passes).next_pause(state)
 
     def observe(self, state: int | None, progress: Progress) -> Stop | None:
-        """Reason to stop, once the budget is spent."""
         return MaxPasses(self.passes).observe(state, progress)
 
     def describe(self, state: int | None, progress: Progress) -> str:
