@@ -193,7 +193,9 @@ class Bank(Method):
             state.restart(block, block.used(first, block.position_after(first, WINDOW)), CANDIDATES)
             state.set_penalties(self._rows_of_penalty(state))
         elif run.stage.next == "branch":
-            larger_steps = run.stage.is_first or self._expects_gain(run)
+            last_one = run.evaluations.judgement
+            gain_matters = last_one is not None and last_one.gain_in_errors > self.tol
+            larger_steps = run.stage.is_first or gain_matters
             n_rows, penalties = self._rows_of_penalty(state), run.stage.tries_penalties
             state.branch(n_rows, larger_steps=larger_steps, penalties=penalties)
             if not run.stage.is_first:
@@ -514,11 +516,6 @@ class Bank(Method):
             evaluations = run.evaluations
             if evaluations.best is not None and evaluations.best is evaluations.last:
                 evaluations.best_model = state.blend(evaluations.best)
-
-    def _expects_gain(self, run: RunState) -> bool:
-        """Whether the last evaluation expects a gain that matters."""
-        judgement = run.evaluations.judgement
-        return judgement is not None and judgement.gain_in_errors > self.tol
 
     def _may_overfit(self, state: BankState) -> bool:
         """Whether overfitting could cost more than the noise of the loss hides.

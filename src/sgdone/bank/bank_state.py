@@ -476,7 +476,8 @@ def check_state(state: Any, objective: Objective, n_features: int) -> None:
     The compiled loops check nothing. Types of the fields are checked where they are read.
     """
     _require(isinstance(state, BankState), "a state of the default fit")
-    _check_objective(state.objective, objective)
+    _require(state.objective.n_outputs == objective.n_outputs, "an objective for these outputs")
+    _require(state.objective.predicts == objective.predicts, "an objective of this kind")
     _require(all(0 < n < np.inf for n in (state.energy, state.smoothness, state.weight)), "step sizes")
     _check_models(state.models, state.objective, n_features)
     _require(state.lead in state.models.candidates, "a leader")
@@ -485,11 +486,6 @@ def check_state(state: Any, objective: Objective, n_features: int) -> None:
     _check_groups(state.order.groups, objective.n_outputs)
     _check_candidates(state.tried)
     _check_progressive(state.progressive, len(state.models.alive))
-
-
-def _check_objective(found: Objective, expected: Objective) -> None:
-    _require(found.n_outputs == expected.n_outputs, "an objective for these outputs")
-    _require(found.predicts == expected.predicts, "an objective of this kind")
 
 
 def _check_models(models: Models, objective: Objective, n_features: int) -> None:

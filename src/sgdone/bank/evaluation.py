@@ -357,7 +357,8 @@ def judge(before: Evaluation, now: Evaluation, n_rows: int) -> Judgement:
     New candidates do not count: they have no earlier evaluation to extrapolate from.
     """
     loss = float(now.means[now.lead])
-    more = _further_rows(now.steps, n_rows)
+    # Rows of another pass, or as many as were read if these are few.
+    more = max(n_rows, min(now.steps, CHEAP_ROWS))
     share = _decrease_to_come(before.steps, now.steps) * more / (now.steps + more)
     best, error = np.inf, 0.0
     before, common = on_common_rows(before, now)
@@ -404,8 +405,3 @@ def limits(before: Evaluation, now: Evaluation) -> NDArray[np.float64]:
 def _decrease_to_come(before: int, now: int) -> float:
     """Ratio of the gain of all rows to come to the gain of the rows between two evaluations."""
     return before / (now - before)
-
-
-def _further_rows(now: int, n_rows: int) -> int:
-    """Rows of another pass, or as many as were read if these are few."""
-    return max(n_rows, min(now, CHEAP_ROWS))

@@ -41,7 +41,8 @@ def partial_fit(
     hook : callable, optional
         As in `fit`.
     """
-    stop = _rule_for_rows(options.parameters["stop"], options.stop, resume)
+    all_rows_are_read = resume or is_auto(options.parameters["stop"])
+    stop = NeverStops(options.stop) if all_rows_are_read else options.stop
     starts = None
     if last is not None:
         last = last.with_new_features(rows.columns, rows.X.shape[1])
@@ -85,11 +86,6 @@ class NeverStops(StopRule):
     def observe(self, state: Any, progress: Progress) -> Stop | None:
         """Never fire."""
         return None
-
-
-def _rule_for_rows(stop: Any, rule: StopRule, resume: bool) -> StopRule:
-    """The rule for a call of ``partial_fit``."""
-    return NeverStops(rule) if resume or is_auto(stop) else rule
 
 
 def _resumed(last: FittedModel, options: FitOptions, *, resume: bool) -> list[Start]:

@@ -395,18 +395,9 @@ Interface = TypeVar("Interface")
 
 
 def by_name(name: str, interface: Callable[..., Interface], package: ModuleType, what: str) -> Interface:
-    """Create the object with a short name. Names may contain ``-`` or ``_``.
+    """Create the object that a user names, with ``-`` or ``_``, from the modules of a package; ``what`` says its kind.
 
-    Parameters
-    ----------
-    name : str
-        Name given by the user.
-    interface : abstract class
-        Base class of the object. Typed as a callable, because mypy does not accept abstract classes as types.
-    package : module
-        Package to search: all classes and functions of its modules with a ``name``.
-    what : str
-        Kind of object, for the error message.
+    The interface is typed as a callable, because mypy does not accept abstract classes as types.
     """
     known = names(interface, package)
     key = name.lower().replace("-", "_")

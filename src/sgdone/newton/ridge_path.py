@@ -256,15 +256,12 @@ class _Spectrum:
         shares = lams / (self.values[:, None] + lams)
         return np.asarray(unexplained + (squares[:, None] * shares**2).sum(axis=0))
 
-    def freedom_left(self, lams: Array) -> Array:
-        """Σv less the degrees of freedom at each penalty."""
-        left = (lams / (self.values[:, None] + lams)).sum(axis=0)
-        whole = self._weight - float(self._fit_intercept) - self.values.size
-        return np.asarray(left + (whole if whole > _ROUNDING * self._weight else 0.0))
-
     def generalised(self, lams: Array, rss: Array) -> Array:
         """Generalised cross-validation (Golub, Heath & Wahba 1979): half the mean squared error of new rows."""
-        left = np.maximum(self.freedom_left(lams), np.finfo(np.float64).tiny)
+        # Σv less the degrees of freedom at each penalty.
+        left = (lams / (self.values[:, None] + lams)).sum(axis=0)
+        whole = self._weight - float(self._fit_intercept) - self.values.size
+        left = np.maximum(left + (whole if whole > _ROUNDING * self._weight else 0.0), np.finfo(np.float64).tiny)
         return np.asarray(0.5 * self._weight * rss / left**2)
 
     def is_constant(self, lams: Array) -> Array:

@@ -496,15 +496,13 @@ def parts_of(block: Block, chosen: Iterable[NDArray[np.intp]]) -> Iterator[tuple
     matrix = block.rows.whole()
     for rows in chosen:
         together = bool(rows.size == rows[-1] - rows[0] + 1 and np.all(rows[1:] > rows[:-1]))
-        part = _neighbours(matrix, int(rows[0]), int(rows[-1]) + 1) if together else matrix[rows]
-        if block.sample_weight.size == 1:
-            weights = np.full(rows.size, block.sample_weight[0])
+        # Neighbouring rows are not copied.
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        if not together:
+            part = matrix[rows]
         else:
-            weights = block.sample_weight[rows]
-        labels = block.labels[rows[0] : rows[-1] + 1] if together else block.labels[rows]
-        yield part, labels, weights
-
-
-def _neighbours(matrix: Any, first: int, last: int) -> Any:
-    """Neighbouring rows, without copying their entries."""
-    return matrix[first:last] if isinstance(matrix, np.ndarray) else rows_between(matrix, first, last)
+            part = matrix[first:last] if isinstance(matrix, np.ndarray) else rows_between(matrix, first, last)
+        weights = (
+            block.sample_weight[rows] if block.sample_weight.size > 1 else np.full(rows.size, block.sample_weight[0])
+        )
+        yield part, block.labels[first:last] if together else block.labels[rows], weights
