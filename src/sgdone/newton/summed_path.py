@@ -77,30 +77,9 @@ class ChosenPenalty:
 class SummedPath(PenaltyPath):
     """The optimum at a penalty that is given, or chosen by sums over all rows, wherever they are.
 
-    Parameters
-    ----------
-    problem : Problem
-        The objective; its penalties are not used.
-    chosen : ChosenPenalty
-        The penalty or a first guess, and a model to start from.
-    unit : float
-        Variance of the targets about that model; 1 in classification.
-    key : int
-        Draws validation rows.
-    chooses : bool
-        Whether the penalty is chosen.
-    is_near : bool
-        Whether the model to start from is near the optima: then the penalty is chosen by its first sums, and whether
-        classes are separated is not asked.
-
-    Attributes
-    ----------
-    found : SearchResult or None
-        The optimum, once it is known.
-    is_separated : bool
-        Whether some direction classifies all rows without error.
-    progress : SearchProgress
-        Progress of the search at the penalty.
+    ``chosen`` is the penalty or a first guess, with a model to start from; ``unit`` is the variance of the targets
+    about that model, 1 in classification, and ``key`` draws validation rows. Where the start is near the optima, the
+    penalty is chosen by its first sums, and whether classes are separated is not asked.
     """
 
     def __init__(
@@ -116,8 +95,11 @@ class SummedPath(PenaltyPath):
         self.system = problem.system
         self._problem, self._chosen, self._unit, self._key = problem, chosen, unit, key
         self._chooses, self._is_near = chooses, is_near
+        #: The optimum, once it is known.
         self.found: SearchResult | None = None
+        #: Whether some direction classifies all rows without error.
         self.is_separated = False
+        #: Progress of the search at the penalty.
         self.progress = SearchProgress()
 
     def evaluations(self) -> Readings:

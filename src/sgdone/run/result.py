@@ -245,32 +245,22 @@ class Verdict:
 @final
 @dataclass(frozen=True)
 class Result:
-    """Result of a run.
+    """Result of a run."""
 
-    Parameters
-    ----------
-    model : Model
-        In the user's units.
-    trace, verdict : Trace, Verdict
-        Measurements during the run, and why it ended.
-    objective : Objective
-        Objective, with the penalty that the method chose.
-    state, rule_state
-        States of the method and of the rule, to continue from.
-    rows_read, passes_begun : int
-        Rows read and passes begun so far.
-    rule : str
-        `StopRule.state_key` of the rule that ``rule_state`` belongs to; empty if that is not known.
-    """
-
+    #: In the user's units.
     model: Model
+    #: Measurements during the run, and why it ended.
     trace: Trace
     verdict: Verdict
+    #: Objective, with the penalty that the method chose.
     objective: Objective
+    #: States of the method and of the rule, to continue from.
     state: Any
     rule_state: Any
+    #: Rows read and passes begun so far.
     rows_read: int
     passes_begun: int
+    #: `StopRule.state_key` of the rule that ``rule_state`` belongs to; empty if that is not known.
     rule: str = ""
 
 
