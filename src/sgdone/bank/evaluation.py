@@ -254,7 +254,7 @@ class ProgressiveLosses:
         return errors
 
     def clear_losers(self) -> NDArray[np.bool_]:
-        """Which candidates are clearly worse than the leader."""
+        """Candidates that are clearly worse than the leader."""
         lead = self.lead
         return is_behind(self.means - self.means[lead], self.errors(lead), self.means[lead])
 

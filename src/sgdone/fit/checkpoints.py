@@ -30,7 +30,7 @@ _SNAPSHOT = tuple(field.name for field in fields(Snapshot))
 @final
 @dataclass(frozen=True)
 class FitCheckpoints:
-    """Where checkpoints of a fit are written, how often, and whether the fit goes on from the last one."""
+    """File of the checkpoints of a fit, seconds between two of them, and whether the fit goes on from the last one."""
 
     path: Path
     #: Seconds between two checkpoints.
@@ -64,15 +64,18 @@ class FitCheckpoints:
         check_identity(self.path, found.identity, identity)
         return found.parts
 
-    def writer(self, identity: dict[str, Any], seed: int, classes: NDArray[Any] | None) -> Checkpoints:
-        """Checkpoints of a run, which the driver writes."""
+    def of_run(
+        self, identity: dict[str, Any], seed: int, classes: NDArray[Any] | None, stored: dict[str, Any] | None
+    ) -> Checkpoints:
+        """Checkpoints of a run, which the driver writes; ``stored`` are the parts of the one to go on from."""
         file = CheckpointFile(self.path, identity)
 
         def write(snapshot: Snapshot) -> bool:
             parts = {name: getattr(snapshot, name) for name in _SNAPSHOT}
             return file.write(parts | {"seed": seed, "classes": classes})
 
-        return Checkpoints(write, self.every)
+        last = None if stored is None else Snapshot(**{name: stored[name] for name in _SNAPSHOT})
+        return Checkpoints(write, self.every, last)
 
 
 @final
@@ -96,13 +99,8 @@ class CheckpointFile:
         return True
 
 
-def snapshot_of(parts: dict[str, Any]) -> Snapshot:
-    """The snapshot that the parts of a checkpoint hold."""
-    return Snapshot(**{name: parts[name] for name in _SNAPSHOT})
-
-
 def identity_of(options: FitOptions, rows: RowInput | None = None) -> dict[str, Any]:
-    """Which data and options a fit has: what must be the same to go on."""
+    """Data and options of a fit, which must be the same to go on."""
     given = sorted(options.parameters.items())
     parameters = {name: _text(value) for name, value in given if name not in _WITHOUT_EFFECT}
     return {"estimator": options.estimator, **parameters, **({} if rows is None else rows.identity())}
@@ -138,7 +136,7 @@ class KeptRows:
 
 
 def folder_of(rows: RowInput) -> Path | None:
-    """Where the encoded rows are kept for later fits; None for rows that are read once: others may come next time."""
+    """Folder of encoded rows that are kept for later fits; None for rows that are read once: others may come next."""
     return rows.cache if rows.rereadable else None
 
 

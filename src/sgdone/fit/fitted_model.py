@@ -122,7 +122,7 @@ class FittedModel:
 
     @property
     def encoder_(self) -> Any:
-        """How tables are encoded; None for arrays."""
+        """The encoder of tables; None for arrays."""
         return self.columns.encoder
 
     @property

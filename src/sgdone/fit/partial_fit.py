@@ -116,7 +116,7 @@ def _resumed(last: FittedModel, options: FitOptions, *, resume: bool) -> list[St
 
 
 def _why_ended(result: Result, rule: StopRule, rule_state: Any, same_rule: bool) -> str | None:
-    """Why the rule has ended the run, or would before the next row; None if neither."""
+    """Reason why the rule has ended the run, or would before the next row; None if neither."""
     now = Progress(
         result.state.steps,
         result.rows_read,

@@ -22,7 +22,6 @@ from sgdone.fit.checkpoints import (
     keep_rows,
     kept_rows,
     new_cache,
-    snapshot_of,
 )
 from sgdone.fit.columns import FeatureNames, InputChecks, InputColumns
 from sgdone.fit.fit import Finished, FitProblem, TrainingRows
@@ -296,9 +295,7 @@ class _BlockFit:
         """The problem to train on the blocks of a source."""
         options, run_options = self.options, dict[str, Any]()
         if self.checkpoints is not None:
-            run_options["checkpoints"] = self.checkpoints.writer(self.identity, source.seed, classes)
-        if self.stored is not None:
-            run_options["snapshot"] = snapshot_of(self.stored)
+            run_options["checkpoints"] = self.checkpoints.of_run(self.identity, source.seed, classes, self.stored)
         columns = InputColumns.of(options)
 
         def finish(results: list[Result]) -> Finished:

@@ -176,7 +176,7 @@ class ExactPhase(Method):
         raise error
 
     def _unless_exact(self, state: ExactState) -> Stop | None:
-        """Why the optimum was not reached; None if it was."""
+        """The reason why the optimum was not reached; None if it was."""
         decrement = state.path.best.decrement
         if decrement <= EXACT:
             return None

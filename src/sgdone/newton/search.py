@@ -153,7 +153,7 @@ def _lapack(name: str, dtype: Any) -> Any:
 
 
 class Directions(ABC):
-    """How Newton's method finds a direction −H⁻¹g, for one search."""
+    """A way to find the directions −H⁻¹g of Newton's method, for one search."""
 
     #: Units of the sums.
     system: System

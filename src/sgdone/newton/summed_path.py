@@ -302,7 +302,7 @@ class _Tried:
 
 
 def _vertex(losses: dict[int, float], best: int) -> float:
-    """Where the parabola through the losses of three neighbours is lowest, from the middle one."""
+    """The lowest point of the parabola through the losses of three neighbours, from the middle one."""
     if best - 1 not in losses or best + 1 not in losses:
         return 0.0
     below, here, above = losses[best - 1], losses[best], losses[best + 1]

@@ -40,7 +40,7 @@ class Snapshot:
 
 @final
 class Checkpoints:
-    """Schedule and writer of snapshots.
+    """Schedule and writer of snapshots, and the one to go on from.
 
     Parameters
     ----------
@@ -48,19 +48,21 @@ class Checkpoints:
         Writes a snapshot; returns whether that was possible.
     every : float
         Seconds between two snapshots.
+    last : Snapshot, optional
+        A snapshot of the same run, to go on from, bit for bit.
     """
 
-    def __init__(self, write: Callable[[Snapshot], bool], every: float) -> None:
-        self._write, self._every = write, every
-        self._last = time.monotonic()
+    def __init__(self, write: Callable[[Snapshot], bool], every: float, last: Snapshot | None = None) -> None:
+        self._write, self._every, self.last = write, every, last
+        self._written = time.monotonic()
 
     @property
     def is_due(self) -> bool:
         """Whether it is time for the next snapshot, or a signal was received."""
-        return bool(interruption.received()) or time.monotonic() - self._last >= self._every
+        return bool(interruption.received()) or time.monotonic() - self._written >= self._every
 
     def write(self, snapshot: Snapshot) -> bool:
         """Write a snapshot; returns whether that was possible."""
         written = self._write(snapshot)
-        self._last = time.monotonic()
+        self._written = time.monotonic()
         return written

@@ -56,7 +56,6 @@ def run(
     monitors: Sequence[Monitor] = (),
     block_size: int | None = None,
     checkpoints: Checkpoints | None = None,
-    snapshot: Snapshot | None = None,
     clock: Clock | None = None,
 ) -> Result:
     """Train until a rule stops it.
@@ -88,9 +87,7 @@ def run(
     block_size : int, optional
         Rows between two calls of the rules; it never changes a result.
     checkpoints : Checkpoints, optional
-        Writes snapshots of the run between blocks of rows, and between phases.
-    snapshot : Snapshot, optional
-        A snapshot of the same run, to go on from, bit for bit.
+        Writes snapshots of the run between blocks of rows, and between phases, and has the one to go on from, if any.
     clock : Clock, optional
         The clock of the fit that the run is part of; by default one that starts now.
 
@@ -113,7 +110,7 @@ def run(
     required = [phase for phase in phases if not phase.is_optional]
     if len(required) != 1:
         raise ValueError(f"a run has one phase that is not optional; got {len(required)}")
-    main = required[0]
+    main, snapshot = required[0], None if checkpoints is None else checkpoints.last
     if resume is not None:
         phases = (main,)
     elif snapshot is not None:
