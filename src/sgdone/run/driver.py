@@ -361,52 +361,29 @@ class TrainingLoop:
         self._remarks.append(f"{phase} {better if ended.status is Status.CONVERGED else early}")
         return before
 
-    @property
-    def _seconds(self) -> float:
-        return time.perf_counter() - self._began
-
-    @property
-    def _passes(self) -> float:
-        """Passes of this stream and of earlier ones."""
-        stream = self.stream
-        return stream.passes + (self._rows_before / stream.n_rows if stream.n_rows else self._passes_before)
-
-    def _snapshot(self, phase: RunningPhase) -> Snapshot:
-        stream, rows = self.stream, self.source.rows_so_far
-        states = phase.method.stored(phase.state), phase.rule.state
-        place = stream.begun, stream.blocks_taken, stream.rows_read
-        return Snapshot(*states, self.trace, *place, self._seconds, self._pass_loss, rows)
-
-    def _write(self, snapshot: Snapshot) -> None:
-        if self._checkpoints is not None:
-            self._is_written = self._checkpoints.write(snapshot)
-
-    def _write_checkpoint(self, phase: RunningPhase) -> Stop | None:
-        """Write a checkpoint if one is due; the end of the run, if a signal was received."""
-        if self._checkpoints is None or not self._checkpoints.is_due:
-            return None
-        self._write(self._snapshot(phase))
-        return self._interrupted() if interruption.received() else None
-
-    def _write_between_phases(self, before: EndedPhase) -> None:
-        """Write a checkpoint from which the next phase can begin."""
-        if self._checkpoints is not None:
-            own = self._snapshot(RunningPhase(before.method, before.state, self._rule))
-            trace = Trace(list(own.trace), task=own.trace.task)  # the next phase appends to it
-            position = self.stream.position
-            self._between_phases = replace(own, phase="exact", position=position, ended=before.ended, trace=trace)
-            self._write(self._between_phases)
-
-    def _interrupted(self) -> Stop:
-        """The end by a signal or by Ctrl-C."""
-        if self._between_phases is not None and not self._is_written:
-            self._write(self._between_phases)
-        self._is_written = self._is_written or self.source.keep_sums()
-        name = interruption.received()
-        by = f"{name} ended it; " if name else ""
-        kept = ", and a checkpoint to resume from" if self._is_written else ""
-        advice = "Fit again with resume=True to go on from the checkpoint." if self._is_written else ""
-        return Stop("", Status.INTERRUPTED, f"{by}the model so far is kept{kept}", advice=advice)
+    def result(self, best: EndedPhase, *, automatic_step: bool) -> Result:
+        """Result of the run."""
+        method, state, stream, main = best.method, best.state, self.stream, self._main
+        ended = method.review(state, best.ended, self.source.feature_names)
+        ended = with_advice(ended, method, state, self.trace, stream, self._pass_loss, automatic_step)
+        streamed = self.source.part_of_stream
+        verdict = self.trace.verdict = Verdict(
+            ended.status,
+            ended.rule,
+            method.steps(state) + self._further_updates,
+            1.0 if streamed else self._passes,
+            "; ".join(filter(None, (ended.reason, method.summary(state), *self._remarks))),
+            ended.evidence | method.evidence(state),
+            ended.advice,
+            counts=main.counts if self._further_updates else method.counts,
+            streamed=streamed,
+            finish_passes=0.0 if method is main else self._optional_passes,
+        )
+        found = method.objective(state)
+        state = method.state_after(state, main, self._main_state, stream)
+        rows_read, begun = stream.rows_read, stream.begun
+        rule_state, key = self._rule.own_state, self._stop.state_key
+        return Result(best.model, self.trace, verdict, found, state, rule_state, rows_read, begun, key)
 
     def _follow(self, phase: RunningPhase) -> Stop:
         """Train until the rule stops it."""
@@ -476,6 +453,11 @@ class TrainingLoop:
             _raise_for_bad_row(block, report)
         return report, bool(report.position > first or report.fired or report.further_reads)
 
+    def _next_pause(self, rule: ActiveRule) -> Pause:
+        """Next pause of the rule, in rows of the stream."""
+        pause = rule.next_pause()
+        return replace(pause, rows_read=pause.rows_read - self._rows_before) if self._rows_before else pause
+
     def _requested_end(self, rule: ActiveRule) -> Stop | None:
         """The end that the rule or a callback requests, or the end of a part of a stream."""
         progress = self._progress
@@ -504,11 +486,6 @@ class TrainingLoop:
             raise KeyboardInterrupt
         return self._interrupted()
 
-    def _next_pause(self, rule: ActiveRule) -> Pause:
-        """Next pause of the rule, in rows of the stream."""
-        pause = rule.next_pause()
-        return replace(pause, rows_read=pause.rows_read - self._rows_before) if self._rows_before else pause
-
     def _next_block(self, phase: RunningPhase) -> Stop | None:
         """Move to the next block; the end of the run, if a signal is received while it is read."""
         snapshot, pass_ended = self._snapshot(phase), self.stream.pass_ended
@@ -522,29 +499,52 @@ class TrainingLoop:
             phase.method.begin_pass(phase.state)
         return None
 
-    def result(self, best: EndedPhase, *, automatic_step: bool) -> Result:
-        """Result of the run."""
-        method, state, stream, main = best.method, best.state, self.stream, self._main
-        ended = method.review(state, best.ended, self.source.feature_names)
-        ended = with_advice(ended, method, state, self.trace, stream, self._pass_loss, automatic_step)
-        streamed = self.source.part_of_stream
-        verdict = self.trace.verdict = Verdict(
-            ended.status,
-            ended.rule,
-            method.steps(state) + self._further_updates,
-            1.0 if streamed else self._passes,
-            "; ".join(filter(None, (ended.reason, method.summary(state), *self._remarks))),
-            ended.evidence | method.evidence(state),
-            ended.advice,
-            counts=main.counts if self._further_updates else method.counts,
-            streamed=streamed,
-            finish_passes=0.0 if method is main else self._optional_passes,
-        )
-        found = method.objective(state)
-        state = method.state_after(state, main, self._main_state, stream)
-        rows_read, begun = stream.rows_read, stream.begun
-        rule_state, key = self._rule.own_state, self._stop.state_key
-        return Result(best.model, self.trace, verdict, found, state, rule_state, rows_read, begun, key)
+    def _write_checkpoint(self, phase: RunningPhase) -> Stop | None:
+        """Write a checkpoint if one is due; the end of the run, if a signal was received."""
+        if self._checkpoints is None or not self._checkpoints.is_due:
+            return None
+        self._write(self._snapshot(phase))
+        return self._interrupted() if interruption.received() else None
+
+    def _write_between_phases(self, before: EndedPhase) -> None:
+        """Write a checkpoint from which the next phase can begin."""
+        if self._checkpoints is not None:
+            own = self._snapshot(RunningPhase(before.method, before.state, self._rule))
+            trace = Trace(list(own.trace), task=own.trace.task)  # the next phase appends to it
+            position = self.stream.position
+            self._between_phases = replace(own, phase="exact", position=position, ended=before.ended, trace=trace)
+            self._write(self._between_phases)
+
+    def _snapshot(self, phase: RunningPhase) -> Snapshot:
+        stream, rows = self.stream, self.source.rows_so_far
+        states = phase.method.stored(phase.state), phase.rule.state
+        place = stream.begun, stream.blocks_taken, stream.rows_read
+        return Snapshot(*states, self.trace, *place, self._seconds, self._pass_loss, rows)
+
+    def _write(self, snapshot: Snapshot) -> None:
+        if self._checkpoints is not None:
+            self._is_written = self._checkpoints.write(snapshot)
+
+    def _interrupted(self) -> Stop:
+        """The end by a signal or by Ctrl-C."""
+        if self._between_phases is not None and not self._is_written:
+            self._write(self._between_phases)
+        self._is_written = self._is_written or self.source.keep_sums()
+        name = interruption.received()
+        by = f"{name} ended it; " if name else ""
+        kept = ", and a checkpoint to resume from" if self._is_written else ""
+        advice = "Fit again with resume=True to go on from the checkpoint." if self._is_written else ""
+        return Stop("", Status.INTERRUPTED, f"{by}the model so far is kept{kept}", advice=advice)
+
+    @property
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._began
+
+    @property
+    def _passes(self) -> float:
+        """Passes of this stream and of earlier ones."""
+        stream = self.stream
+        return stream.passes + (self._rows_before / stream.n_rows if stream.n_rows else self._passes_before)
 
 
 def _raise_for_bad_row(block: Block, report: Report) -> None:
