@@ -44,7 +44,7 @@ class SklearnCallbacks(FitFollower):
         return True
 
     def hook(self, number: int, name: str) -> "ModelTask":
-        """A hook for the run of one model."""
+        """A hook for the run of one model, which begins."""
         return ModelTask(self, number, name.strip())
 
     def open(self, parent: Any = None, **options: Any) -> Any:
@@ -78,17 +78,12 @@ class SklearnCallbacks(FitFollower):
 
 @final
 class ModelTask(RunHook):
-    """A hook that opens and closes a task for each pass of one model."""
+    """A hook that opens and closes a task for each pass of one model; the first pass begins with the run."""
 
     def __init__(self, fit: SklearnCallbacks, number: int, name: str) -> None:
-        self._fit, self._number, self._name = fit, number, name
-        self._own: Any = None
-        self._pass: Any = None
-
-    def begin(self) -> None:
-        """The run begins, with its first pass."""
-        self._own = self._fit.open_model(self._number, self._name)
-        self._pass = self._fit.open(self._own, task_name="pass")
+        self._fit, self._number = fit, number
+        self._own: Any = fit.open_model(number, name)
+        self._pass: Any = fit.open(self._own, task_name="pass")
 
     def __call__(self, progress: Progress) -> str | None:
         """Report the state of the run to the callbacks; a reason to stop, if one of them requests it."""

@@ -145,7 +145,6 @@ def train_models(problem: FitProblem, options: FitOptions, followers: Sequence[F
     """Train one model for each source, in ``n_jobs`` threads; Ctrl-C ends all of them with what they have."""
     n_models = len(problem.sources)
     workers = 1 if any(follower.in_turn for follower in followers) else _n_workers(options.n_jobs, n_models)
-    hooks: list[list[Hook]] = [[one.hook(k, name) for one in followers] for k, name in enumerate(problem.names)]
     clock = Clock(turns=-(-n_models // workers))
     interrupted = threading.Event()
 
@@ -157,22 +156,21 @@ def train_models(problem: FitProblem, options: FitOptions, followers: Sequence[F
         start = problem.starts[number]
         if start.ended and start.resume is not None:
             return start.resume
-        run_hooks = [one for one in hooks[number] if isinstance(one, RunHook)]
-        for hook in run_hooks:
-            hook.begin()
+        hooks: list[Hook] = [follower.hook(number, problem.names[number]) for follower in followers]
         own = {
             "rng": np.random.default_rng(options.seed),
             "start": start.model,
             "resume": start.resume,
-            "hooks": [*([end_with_the_others] if n_models > 1 else []), *hooks[number]],
+            "hooks": [*([end_with_the_others] if n_models > 1 else []), *hooks],
             "clock": replace(clock, turn=number // workers),
         }
         how = own | options.run_options() | dict(problem.run_options)
         result = run(problem.sources[number](), problem.objective, problem.phases, problem.stop, **how)
         if result.verdict.status is Status.INTERRUPTED:
             interrupted.set()
-        for hook in run_hooks:
-            hook.end(result.model)
+        for hook in hooks:
+            if isinstance(hook, RunHook):
+                hook.end(result.model)
         return result
 
     if workers == 1:

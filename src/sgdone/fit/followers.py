@@ -18,10 +18,7 @@ ProgressHook = Callable[[int], Hook]
 
 
 class RunHook(ABC):
-    """Hook of one model that is told when its run begins and ends."""
-
-    def begin(self) -> None:  # noqa: B027  # a line per pass has nothing to do
-        """Begin the run."""
+    """Hook that is told when the run ends."""
 
     @abstractmethod
     def __call__(self, progress: Progress) -> str | None:
@@ -44,7 +41,7 @@ class FitFollower(ABC):
 
     @abstractmethod
     def hook(self, number: int, name: str) -> Hook:
-        """Hook for the run of a model."""
+        """Hook for the run of a model, which begins."""
 
     def end(self, model: FittedModel) -> None:  # noqa: B027  # most followers have nothing to do
         """End the fit."""
