@@ -376,16 +376,12 @@ def judge(before: Evaluation, now: Evaluation, n_rows: int) -> Judgement:
 
 def measure(now: Evaluation) -> Judgement:
     """Loss of the best candidate and its standard error; the gain of further passes is not known."""
-    losses, unknown = now.losses[:, now.lead], float("nan")
+    losses = now.losses[:, now.lead]
     loss, constant = mean(losses, now.weights), mean(now.constant, now.weights)
     far_above = loss > TIMES_CONSTANT * constant
     return Judgement(
         loss,
         standard_error(losses, now.weights),
-        gain=unknown,
-        gain_error=unknown,
-        passes=unknown,
-        noise=unknown,
         constant_loss=constant,
         beats_constant=not far_above and not is_worse_than_constant(losses, now.constant, now.weights),
     )

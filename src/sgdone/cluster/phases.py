@@ -374,9 +374,8 @@ class ExactOnPartitions(ExactPhase):
 
     def _judge(self, state: ExactState) -> Judgement:
         """The training objective and Newton's decrement."""
-        value, unknown = _path(state).progress.value / state.weight, float("nan")
-        known = value, unknown, _gain(state), 0.0, unknown, unknown
-        return Judgement(*known, estimated_by="training", decrement=state.path.best.decrement)
+        value, left = _path(state).progress.value / state.weight, state.path.best.decrement
+        return Judgement(value, gain=_gain(state), gain_error=0.0, estimated_by="training", decrement=left)
 
     def _unless_exact(self, state: ExactState) -> Stop | None:
         """Why the optimum was not reached; None if it was."""

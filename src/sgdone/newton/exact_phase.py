@@ -301,7 +301,6 @@ class ExactInMemory(ExactPhase):
             wider * noise,
             gain=best.decrement / total,
             gain_error=0.0,
-            passes=float("nan"),
             noise=noise,
             estimated_by=kind,
             constant_loss=mean(of_constant, weights),
@@ -371,8 +370,7 @@ class ExactFromDisk(ExactPhase):
 
     def _judge(self, state: ExactState) -> Judgement:
         """Validation loss of the previous phase, and Newton's decrement."""
-        unknown = float("nan")
-        before = state.before or Judgement(unknown, unknown, 0.0, 0.0, unknown, unknown)
+        before = state.before or Judgement(float("nan"))
         return replace(before, gain=0.0, gain_error=0.0, decrement=state.path.best.decrement)
 
 
