@@ -242,15 +242,13 @@ def test_candidates_are_matched_by_value_not_by_place():
     assert judge(before, turned, 100).gain == pytest.approx(judge(before, now, 100).gain)
 
 
-def test_the_gain_in_errors_of_the_loss():
-    assert Judgement(1.0, 0.3, 0.02, 0.0, 1.0, 0.1).gain_in_errors == pytest.approx(0.2)
-    assert np.isnan(Judgement(1.0, 0.3, np.nan, 0.0, 1.0, 0.1).gain_in_errors)
-
-
-def test_the_gain_in_errors_of_a_loss_without_error():
-    assert Judgement(1.0, 0.3, 0.0, 0.0, 1.0, 0.0).gain_in_errors == 0.0
-    assert Judgement(1.0, 0.3, 1e-9, 0.0, 1.0, 0.0).gain_in_errors == np.inf
-    assert np.isnan(Judgement(1.0, 0.3, np.nan, 0.0, 1.0, 0.0).gain_in_errors)
+@pytest.mark.parametrize(
+    ("gain", "noise", "expected"),
+    [(0.02, 0.1, 0.2), (np.nan, 0.1, np.nan), (0.0, 0.0, 0.0), (1e-9, 0.0, np.inf), (np.nan, 0.0, np.nan)],
+)
+def test_the_gain_in_errors_of_the_loss(gain, noise, expected):
+    """Also of a loss without error."""
+    assert Judgement(1.0, 0.3, gain, 0.0, 1.0, noise).gain_in_errors == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.mark.parametrize(("worse", "expected"), [(0.0, False), (1.5, False), (2.5, True), (-2.5, False)])

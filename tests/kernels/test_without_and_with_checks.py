@@ -114,13 +114,14 @@ for matrix in (X, sparse.csr_array(X), sparse.csr_array(X[:, [0]]), with_dense_c
 from sgdone.newton.fold_path import FoldPath
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.sums.pieces import BlockPieces
+from sgdone.sums.system import System
 
 for labels, n_classes, n_dense in ((y, 2, 0), (rng.integers(0, 3, 150).astype(float), 3, 0), (y, 2, 2)):
     objective = objective_of(losses.Logistic(), n_classes)
     block = next(ArraySource(with_dense_columns(X, n_dense), labels, weights, shuffle=False).blocks(rng))
     pieces = BlockPieces(block, Units.of_all_rows(block, centred=True).scaling)
     drawn = ValidationRows.drawn(block, block.all_used(), rng)
-    path = FoldPath(objective, pieces, np.zeros((5, objective.n_free_outputs)), drawn)
+    path = FoldPath(System(objective, pieces.scaling), pieces, np.zeros((5, objective.n_free_outputs)), drawn)
     for _ in path.evaluations():
         pass
     out.append(path.best.model.ravel())

@@ -179,11 +179,12 @@ def test_the_model_so_far_is_known_at_any_time():
     X, y = classes(3)
     objective = objective_of(Logistic(), 3)
     path = path_of(objective, pieces_of(X, y))
-    assert path.best is None
+    start = path.best.model
     readings, known = SearchRunner(MemoryRows(path.pieces.block), path.evaluations()), []
     while not readings.done:
         readings.read()
-        known.append(path.best is not None and np.isfinite(path.best.model).all())
+        assert np.isfinite(path.best.model).all()
+        known.append(path.best.model is not start and path.best.model.any())
     assert known == sorted(known)
     assert known[1]
 

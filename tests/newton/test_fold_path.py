@@ -16,7 +16,7 @@ from sgdone.rows.rows import Scaling
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.sums.pieces import BlockPieces
 from sgdone.sums.second_order import derivatives
-from sgdone.sums.system import contrasts
+from sgdone.sums.system import System, contrasts
 from sgdone.sums.units import Units
 from tiers import interpreted
 
@@ -39,7 +39,7 @@ def found(X, y, objective, weights=None, given_units=False, folds=True):
     validation = ValidationRows.drawn(block, block.all_used(), rng) if folds else ValidationRows()
     pieces = BlockPieces(block, scaling)
     start = np.zeros((X.shape[1] + 1, objective.n_free_outputs))
-    path = FoldPath(objective, pieces, start, validation)
+    path = FoldPath(System(objective, scaling), pieces, start, validation)
     assert sum(1 for _ in path.evaluations()) > 3
     assert path.best.decrement <= EXACT
     basis = contrasts(objective)

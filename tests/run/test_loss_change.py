@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdone.run.loss_change import GROUP, LossChange, LossWatch
+from sgdone.run.loss_change import GROUP, LossWatch
 from tiers import examples
 
 KINDS = {
@@ -189,11 +189,6 @@ def test_a_few_huge_losses_do_not_hide_a_rise(rng):
     change = watched(losses).change()
     assert change.row == pytest.approx(100_000, abs=5 * GROUP)
     assert change.before < change.after < 2
-
-
-def test_the_sentence():
-    sentence = LossChange(1_200_000, 0.21, 0.35, 1_210_000).sentence()
-    assert sentence == "The loss rose from 0.21 to 0.35 near row 1,200,000: the stream has changed."
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import Needs, Status, Stop
 from sgdone.losses import Squared
 from sgdone.rows import ArraySource
-from sgdone.run import run
+from sgdone.run import Clock, run
 from sgdone.stopping import MaxPasses, ProgressiveLoss
 
 
@@ -137,9 +137,8 @@ def test_a_first_model_is_found_whatever_the_budget():
 
 
 def test_readings_before_a_run_are_part_of_it():
-
     before = ran(Steps(1.0, 2))
-    result = ran(Steps(1.0), stop=MaxPasses(4), earlier=before.trace)
+    result = ran(Steps(1.0), stop=MaxPasses(4), clock=Clock(earlier=before.trace))
     assert (result.verdict.passes, len(result.trace)) == (4.0, 4)
     assert result.trace["passes"].tolist() == [1.0, 2.0, 3.0, 4.0]
 

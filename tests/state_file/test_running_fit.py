@@ -122,6 +122,8 @@ def test_a_snapshot_has_the_state_of_the_rule():
     objective = Objective(Logistic())
     expected = run(in_parts(*problem(6000)), objective, Bank(), rule, checkpoints=checkpoints)
     late = next(snapshot for snapshot in written if snapshot.passes_begun == 2)
-    found = run(in_parts(*problem(6000)), objective, Bank(), rule, snapshot=late)
+    found = run(
+        in_parts(*problem(6000)), objective, Bank(), rule, checkpoints=Checkpoints(lambda snapshot: True, 1e9, late)
+    )
     assert (found.verdict.rule, found.verdict.step) == (expected.verdict.rule, expected.verdict.step)
     assert_same(found.model, expected.model)

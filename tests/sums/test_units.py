@@ -25,14 +25,20 @@ def block_of(X, dense=True, weights=None):
     return next(source.blocks(np.random.default_rng(0)))
 
 
-def units_of(X, dense=True, weights=None, windows=1):
-    """Units made of all rows, seen in so many windows."""
-    block = block_of(X, dense, weights)
-    units = Units(X.shape[1] * dense, dense, X.shape[1])
-    for window in np.array_split(block.used(0, len(X)), windows):
+def seen(block, *windows, centred=None):
+    """Units made of some rows of a block, window by window."""
+    n_features, n_dense = block.rows.n_features, block.rows.n_dense
+    units = Units(n_dense, n_dense > 0 if centred is None else centred, n_features)
+    for window in windows:
         units.observe(block, window)
     units.renew()
     return units
+
+
+def units_of(X, dense=True, weights=None, windows=1):
+    """Units made of all rows, seen in so many windows."""
+    block = block_of(X, dense, weights)
+    return seen(block, *np.array_split(block.used(0, len(X)), windows))
 
 
 def in_units(X, units):
@@ -87,10 +93,7 @@ def test_dense_columns_that_stay_in_place(seed, powers):
     X[:, 2] = 5.0
     X[:, 3] = 0.0
     block = block_of(X)
-    units = Units(7, False, 7)
-    for window in np.array_split(block.order.rows, 3):
-        units.observe(block, window)
-    units.renew()
+    units = seen(block, *np.array_split(block.order.rows, 3), centred=False)
     np.testing.assert_allclose(units.scale, column_units(X, True, centred=False)[0], rtol=1e-12)
     assert units.scaling.shift is None
     assert (units.scale[2], units.scaling.scale[3]) == (5.0, np.inf)
@@ -165,9 +168,7 @@ def test_entries_that_are_stored_zeros_do_not_count():
     stored = sparse.csr_array(np.where(X == 0, 5.0, X))
     stored.data[stored.data == 5.0] = 0.0
     block = next(ArraySource(stored, np.ones(50), shuffle=False).blocks(np.random.default_rng(0)))
-    units = Units(0, False, 7)
-    units.observe(block, block.all_used())
-    units.renew()
+    units = seen(block, block.all_used())
     assert stored.nnz == X.size
     np.testing.assert_allclose(units.scale, column_units(X, False)[0], rtol=1e-12)
 
@@ -190,10 +191,10 @@ def test_levels_and_words_of_a_table():
     source = ArraySource(sparse.csr_array(X), np.ones(99), shuffle=False, roles=roles)
     block = next(source.blocks(np.random.default_rng(0)))
     units = Units.of_all_rows(block, centred=True)
-    seen = Units(0, False, 9, roles=roles)
-    seen.observe(block, block.used(0, 99))
-    seen.renew()
-    np.testing.assert_allclose(units.scale, seen.scale, rtol=1e-12)
+    in_turn = Units(0, False, 9, roles=roles)
+    in_turn.observe(block, block.used(0, 99))
+    in_turn.renew()
+    np.testing.assert_allclose(units.scale, in_turn.scale, rtol=1e-12)
     np.testing.assert_allclose(units.scale[:2], 1.0)
     assert units.scale[8] == 0
     scaled = X[:, :8] / units.scale[:8]
@@ -249,9 +250,7 @@ def test_so_does_a_column_that_has_grown(dense):
     X[:, 0] = np.random.default_rng(0).standard_normal(120)
     X[100:, 0] *= 100.0
     block = block_of(X, dense)
-    units = Units(7 * dense, dense, 7)
-    units.observe(block, block.used(0, 100))
-    units.renew()
+    units = seen(block, block.used(0, 100))
     units.observe(block, block.used(100, 120))
     assert units.renew()
     assert units.scale[0] > 10.0
@@ -263,9 +262,7 @@ def test_new_units_do_not_change_the_models():
     case.X[:120, 3] = 0.25
     case = replace(case, weights=np.ones(200))
     block = block_of(case.X)
-    units = Units(6, True, 6)
-    units.observe(block, block.used(0, 100))
-    units.renew()
+    units = seen(block, block.used(0, 100))
     before = replace(case, scaling=units.scaling)
     models = case.models()
     advance(models, before, 0, 100)
@@ -285,9 +282,7 @@ def test_a_column_that_has_had_some_spread_keeps_its_weight():
     X[:, 2] = 1.0
     X[5, 2] += 3e-13
     block = block_of(X)
-    units = Units(7, True, 7)
-    units.observe(block, block.used(0, 100))
-    units.renew()
+    units = seen(block, block.used(0, 100))
     assert np.isfinite(units.scaling.scale[2])
     case = random_case(29, OBJECTIVES["softmax of 3"], n_features=7)
     case = replace(case, X=X[:30], weights=np.ones(30), scaling=units.scaling)
@@ -304,9 +299,7 @@ def test_a_column_that_has_had_some_spread_keeps_its_weight():
 def test_a_copy_is_independent():
     X = random_rows(11, n_rows=50)
     block = block_of(X)
-    units = Units(7, True, 7)
-    units.observe(block, block.used(0, 20))
-    units.renew()
+    units = seen(block, block.used(0, 20))
     copy = units.copy()
     copy.observe(block, block.used(20, 50))
     copy.renew()
@@ -329,9 +322,7 @@ def test_rows_of_weight_0_do_not_count(dense):
     expected = column_units(X[weights > 0], dense)[0]
     np.testing.assert_allclose(units_of(X, dense, weights).scale, expected, rtol=1e-9)
     block = block_of(X, dense, weights)
-    units = Units(7 * dense, dense, 7)
-    units.observe(block, block.order.rows)
-    units.renew()
+    units = seen(block, block.order.rows)
     assert units.rows == 40
     np.testing.assert_allclose(units.scale, expected, rtol=1e-9)
 
@@ -373,9 +364,7 @@ def test_sparse_rows_that_point_outside_are_left_to_the_loop_that_learns():
     wrong = indices.copy()
     wrong[int(others[0][11])] = 7
     broken = replace(block, rows=replace(block.rows, arrays=(data, wrong, *others)))
-    units = Units(0, False, 7)
-    units.observe(broken, broken.used(0, 40))
-    units.renew()
+    units = seen(broken, broken.used(0, 40))
     assert units.rows == 39
     left = np.delete(X, 11, axis=0)
     np.testing.assert_allclose(units.scale, column_units(left, False)[0], rtol=1e-12)
@@ -386,12 +375,9 @@ def test_sparse_rows_that_point_outside_are_left_to_the_loop_that_learns():
 def test_tiny_columns_have_the_units_of_larger_ones(dense, centred):
     """Their squares underflow."""
     X = random_rows(3, dense, 100)
-    units = [Units(7 * dense, dense and centred, 7) for _ in range(2)]
-    for factor, one in zip((1.0, 2.0**-900), units, strict=True):
-        block = block_of(factor * X, dense)
-        for window in np.array_split(block.used(0, 100), 3):
-            one.observe(block, window)
-        one.renew()
+    blocks = [block_of(factor * X, dense) for factor in (1.0, 2.0**-900)]
+    windows = np.array_split(blocks[0].used(0, 100), 3)
+    units = [seen(block, *windows, centred=dense and centred) for block in blocks]
     np.testing.assert_allclose(units[1].scale * 2.0**900, units[0].scale, rtol=1e-12)
     np.testing.assert_allclose(units[1].shift * 2.0**900, units[0].shift, rtol=1e-12)
 
@@ -417,10 +403,10 @@ def of_all_rows(X, dense=True, weights=None, **options):
 @given(seed=st.integers(0, 10**6))
 def test_all_rows_at_once_are_as_if_seen(dense, seed):
     X = random_rows(seed, dense)
-    at_once, seen = of_all_rows(X, dense), units_of(X, dense)
-    np.testing.assert_allclose(at_once.scale, seen.scale, rtol=1e-9)
-    np.testing.assert_allclose(at_once.shift, seen.shift, rtol=1e-9)
-    assert (at_once.rows, at_once.made_from) == (seen.rows, seen.made_from)
+    at_once, in_turn = of_all_rows(X, dense), units_of(X, dense)
+    np.testing.assert_allclose(at_once.scale, in_turn.scale, rtol=1e-9)
+    np.testing.assert_allclose(at_once.shift, in_turn.shift, rtol=1e-9)
+    assert (at_once.rows, at_once.made_from) == (in_turn.rows, in_turn.made_from)
 
 
 @dense_or_csr

@@ -189,22 +189,9 @@ class Bank(Method):
     ) -> Report:
         """Train all models on rows; in the first pass, measure the columns of a window of rows first."""
         run = state.run
-        if run.stage.next == "restart":
-            state.restart(block, block.used(first, block.position_after(first, WINDOW)), CANDIDATES)
-            state.set_penalties(self._rows_of_penalty(state))
-        elif run.stage.next == "branch":
-            larger_steps = run.stage.is_first or self._expects_gain(run)
-            n_rows, penalties = self._rows_of_penalty(state), run.stage.tries_penalties
-            state.branch(n_rows, larger_steps=larger_steps, penalties=penalties)
-            if not run.stage.is_first:
-                state.models.record_losses_of(state.model)
-        run.stage.next = "train"
+        self._change_candidates(state, block, first)
         if run.stage.is_first:
-            if not run.window_measured and (first == 0 or first >= run.measured_to):
-                run.measured_to = block.position_after(first, run.window)
-                self._see(state, block, block.used(first, run.measured_to))
-            run.window_measured = False
-            last = min(last, run.measured_to)
+            last = min(last, self._measure(state, block, first))
         if last <= first or not updates:
             return Report(first, pass_loss=run.mean_pass_loss)
         last = _behind(state, block, first, last, updates)
@@ -397,17 +384,35 @@ class Bank(Method):
         judgement = state.run.evaluations.judgement
         return "; ".join(filter(None, ("" if judgement is None else judgement.loss_text, state.run.start_note)))
 
-    def _see(self, state: BankState, block: Block, window: NDArray[np.uint64]) -> None:
-        """Update units, step sizes and penalties for rows about to be trained on."""
+    def _change_candidates(self, state: BankState, block: Block, first: int) -> None:
+        """Begin again, or add candidates beside the leader, if that is due before the next row."""
+        stage, n_rows = state.run.stage, self._rows_of_penalty(state)
+        if stage.next == "restart":
+            state.restart(block, block.used(first, block.position_after(first, WINDOW)), CANDIDATES)
+            state.set_penalties(n_rows)
+        elif stage.next == "branch":
+            last = state.run.evaluations.judgement
+            gain_matters = last is not None and last.gain_in_errors > self.tol
+            state.branch(n_rows, larger_steps=stage.is_first or gain_matters, penalties=stage.tries_penalties)
+            if not stage.is_first:
+                state.models.record_losses_of(state.model)
+        stage.next = "train"
+
+    def _measure(self, state: BankState, block: Block, first: int) -> int:
+        """Update units, step sizes and penalties for a window of rows about to be trained on; returns its end."""
         run = state.run
-        if not window.size:
-            return
-        _check_labels(block, window)
-        if not run.all_measured:
-            state.see(block, window)
-        state.set_penalties(self._rows_of_penalty(state))
-        if run.stage.is_ordered:
-            state.order.observe(block.labels[window], state.objective.n_outputs)
+        if not run.window_measured and (first == 0 or first >= run.measured_to):
+            run.measured_to = block.position_after(first, run.window)
+            window = block.used(first, run.measured_to)
+            if window.size:
+                _check_labels(block, window)
+                if not run.all_measured:
+                    state.see(block, window)
+                state.set_penalties(self._rows_of_penalty(state))
+                if run.stage.is_ordered:
+                    state.order.observe(block.labels[window], state.objective.n_outputs)
+        run.window_measured = False
+        return run.measured_to
 
     def _rows_of_penalty(self, state: BankState) -> float:
         """Number of rows that the penalties refer to: the rows of a pass or, for a stream, the rows seen so far."""
@@ -514,11 +519,6 @@ class Bank(Method):
             evaluations = run.evaluations
             if evaluations.best is not None and evaluations.best is evaluations.last:
                 evaluations.best_model = state.blend(evaluations.best)
-
-    def _expects_gain(self, run: RunState) -> bool:
-        """Whether the last evaluation expects a gain that matters."""
-        judgement = run.evaluations.judgement
-        return judgement is not None and judgement.gain_in_errors > self.tol
 
     def _may_overfit(self, state: BankState) -> bool:
         """Whether overfitting could cost more than the noise of the loss hides.

@@ -39,26 +39,17 @@ from sgdone.sums.units import LIFT, WINDOW, Units, roles_of
 
 @dataclass
 class Stage:
-    """Place of a run in its passes, and the work that is due before the next row.
+    """Place of a run in its passes, and the work that is due before the next row."""
 
-    Parameters
-    ----------
-    kind : {"stream", "first pass", "later passes"}
-        Rows of a stream are read once, as in a first pass.
-    order : {"shuffled", "shuffled later", "as given"}
-        Whether the rows of all passes, of all but the first, or of none are shuffled.
-    next : {"train", "branch", "restart"}
-        Whether to add candidates before the next row, or to begin again: the rows of the first pass were sorted.
-    tries_penalties : bool
-        Whether larger penalties are among the candidates added.
-    passes, begun : int
-        Passes begun, since training began again and in all.
-    """
-
+    #: Rows of a stream are read once, as in a first pass.
     kind: Literal["stream", "first pass", "later passes"] = "first pass"
+    #: Whether the rows of all passes, of all but the first, or of none are shuffled.
     order: Literal["shuffled", "shuffled later", "as given"] = "shuffled"
+    #: Whether to add candidates before the next row, or to begin again: the rows of the first pass were sorted.
     next: Literal["train", "branch", "restart"] = "train"
+    #: Whether larger penalties are among the candidates added.
     tries_penalties: bool = False
+    #: Passes begun, since training began again and in all.
     passes: int = 0
     begun: int = 0
 
@@ -299,7 +290,7 @@ class BankState:
 
     def solution(self) -> Model:
         """The leading candidate's average in the user's units."""
-        return Model(*self.models.solution(self.model, self._units_in_use().scaling))
+        return self.mean_of([self.lead])
 
     def blend(self, evaluation: Evaluation) -> Model:
         """The mean of the candidates that cannot be told apart from the leader.
@@ -309,8 +300,9 @@ class BankState:
         return self.mean_of(self.tied(evaluation))
 
     def mean_of(self, candidates: Sequence[Candidate]) -> Model:
-        """The mean of the averages of some candidates in the user's units."""
-        return Model(*self.models.mean_solution(candidates, self._units_in_use().scaling))
+        """The mean of the averages of some candidates in the user's units, by models that train on the most rows."""
+        models = [self.models.main(candidate) for candidate in candidates]
+        return Model(*self.models.mean_solution(models, self._units_in_use().scaling))
 
     def tied(self, evaluation: Evaluation) -> list[Candidate]:
         """The remaining candidates that an evaluation cannot tell apart from the best one."""
@@ -484,7 +476,8 @@ def check_state(state: Any, objective: Objective, n_features: int) -> None:
     The compiled loops check nothing. Types of the fields are checked where they are read.
     """
     _require(isinstance(state, BankState), "a state of the default fit")
-    _check_objective(state.objective, objective)
+    _require(state.objective.n_outputs == objective.n_outputs, "an objective for these outputs")
+    _require(state.objective.predicts == objective.predicts, "an objective of this kind")
     _require(all(0 < n < np.inf for n in (state.energy, state.smoothness, state.weight)), "step sizes")
     _check_models(state.models, state.objective, n_features)
     _require(state.lead in state.models.candidates, "a leader")
@@ -493,11 +486,6 @@ def check_state(state: Any, objective: Objective, n_features: int) -> None:
     _check_groups(state.order.groups, objective.n_outputs)
     _check_candidates(state.tried)
     _check_progressive(state.progressive, len(state.models.alive))
-
-
-def _check_objective(found: Objective, expected: Objective) -> None:
-    _require(found.n_outputs == expected.n_outputs, "an objective for these outputs")
-    _require(found.predicts == expected.predicts, "an objective of this kind")
 
 
 def _check_models(models: Models, objective: Objective, n_features: int) -> None:

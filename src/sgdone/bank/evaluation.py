@@ -158,9 +158,8 @@ DECAY_FACTOR = 10.0
 def clear_losers(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -> NDArray[np.bool_]:
     """Columns that are clearly worse than the leading one, by paired differences."""
     difference = losses - losses[:, [lead]]
-    behind_by = means(difference, weights)
-    spread = standard_errors(difference, weights)
-    return is_behind(behind_by, spread, mean(losses[:, lead], weights))
+    errors = standard_errors(difference, weights)
+    return is_behind(means(difference, weights), errors, mean(losses[:, lead], weights))
 
 
 def is_behind(behind_by: NDArray[np.float64], errors: NDArray[np.float64], best: float) -> NDArray[np.bool_]:
@@ -172,9 +171,8 @@ def is_behind(behind_by: NDArray[np.float64], errors: NDArray[np.float64], best:
 def ties(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -> Sequence[int]:
     """Columns that cannot be told apart from the leading one."""
     difference = losses - losses[:, [lead]]
-    behind_by = means(difference, weights)
-    spread = standard_errors(difference, weights)
-    return [int(k) for k in np.flatnonzero(behind_by <= Z_TIED * spread)]
+    tied = means(difference, weights) <= Z_TIED * standard_errors(difference, weights)
+    return np.flatnonzero(tied).tolist()
 
 
 def worth_keeping(losers: NDArray[np.bool_], lead: int) -> Sequence[int]:
@@ -256,7 +254,7 @@ class ProgressiveLosses:
         return errors
 
     def clear_losers(self) -> NDArray[np.bool_]:
-        """Which candidates are clearly worse than the leader."""
+        """Candidates that are clearly worse than the leader."""
         lead = self.lead
         return is_behind(self.means - self.means[lead], self.errors(lead), self.means[lead])
 
@@ -326,10 +324,8 @@ class Evaluation:
 
     def decrease_since(self, before: "Evaluation", candidate: Candidate) -> NDArray[np.float64]:
         """Decrease of the loss of each row since another evaluation."""
-        difference: NDArray[np.float64] = (
-            before.compared[:, before.candidates.index(candidate)] - self.compared[:, self.candidates.index(candidate)]
-        )
-        return difference
+        earlier, now = (one.compared[:, one.candidates.index(candidate)] for one in (before, self))
+        return np.asarray(earlier - now)
 
 
 @final
@@ -361,7 +357,8 @@ def judge(before: Evaluation, now: Evaluation, n_rows: int) -> Judgement:
     New candidates do not count: they have no earlier evaluation to extrapolate from.
     """
     loss = float(now.means[now.lead])
-    more = _further_rows(now.steps, n_rows)
+    # Rows of another pass, or as many as were read if these are few.
+    more = max(n_rows, min(now.steps, CHEAP_ROWS))
     share = _decrease_to_come(before.steps, now.steps) * more / (now.steps + more)
     best, error = np.inf, 0.0
     before, common = on_common_rows(before, now)
@@ -379,16 +376,12 @@ def judge(before: Evaluation, now: Evaluation, n_rows: int) -> Judgement:
 
 def measure(now: Evaluation) -> Judgement:
     """Loss of the best candidate and its standard error; the gain of further passes is not known."""
-    losses, unknown = now.losses[:, now.lead], float("nan")
+    losses = now.losses[:, now.lead]
     loss, constant = mean(losses, now.weights), mean(now.constant, now.weights)
     far_above = loss > TIMES_CONSTANT * constant
     return Judgement(
         loss,
         standard_error(losses, now.weights),
-        gain=unknown,
-        gain_error=unknown,
-        passes=unknown,
-        noise=unknown,
         constant_loss=constant,
         beats_constant=not far_above and not is_worse_than_constant(losses, now.constant, now.weights),
     )
@@ -408,8 +401,3 @@ def limits(before: Evaluation, now: Evaluation) -> NDArray[np.float64]:
 def _decrease_to_come(before: int, now: int) -> float:
     """Ratio of the gain of all rows to come to the gain of the rows between two evaluations."""
     return before / (now - before)
-
-
-def _further_rows(now: int, n_rows: int) -> int:
-    """Rows of another pass, or as many as were read if these are few."""
-    return max(n_rows, min(now, CHEAP_ROWS))

@@ -140,13 +140,14 @@ class Models:
 
     def solution(self, model: int, scaling: Scaling) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The average of a model in the user's units: weights (outputs × features) and intercepts."""
-        return self._solution([model], scaling)
+        return self.mean_solution([model], scaling)
 
-    def mean_solution(
-        self, candidates: Sequence[Candidate], scaling: Scaling
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The mean of the averages of some candidates in the user's units, by models that train on the most rows."""
-        return self._solution([self.main(candidate) for candidate in candidates], scaling)
+    def mean_solution(self, models: Sequence[int], scaling: Scaling) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The mean of the averages of some models in the user's units."""
+        coef, intercept = np.empty((len(self.weights), self.objective.n_outputs)), self._intercept(models)
+        for rows in _pieces(len(self.weights)):
+            coef[rows] = self._average(models, rows)
+        return scaling.to_user(coef, intercept, out=coef)
 
     def mean_of(self, candidates: Sequence[Candidate], fold: int | None = None) -> "Models":
         """The mean of the averages of some candidates that leave out a fold, as a single model.
@@ -281,12 +282,6 @@ class Models:
         """A copy that shares nothing that changes."""
         arrays = {name: getattr(self, name).copy() for name in ("weights", "intercepts", "numbers", "plans")}
         return replace(self, candidates=list(self.candidates), folds=list(self.folds), **arrays)
-
-    def _solution(self, models: Sequence[int], scaling: Scaling) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        coef, intercept = np.empty((len(self.weights), self.objective.n_outputs)), self._intercept(models)
-        for rows in _pieces(len(self.weights)):
-            coef[rows] = self._average(models, rows)
-        return scaling.to_user(coef, intercept, out=coef)
 
     def _average(self, models: Sequence[int], rows: slice) -> NDArray[np.float64]:
         """The mean of the averages of some models in the units of training, of some features: features × outputs."""

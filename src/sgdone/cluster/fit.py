@@ -17,7 +17,8 @@ from sgdone.cluster.statistics import RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
 from sgdone.fit.checkpoints import FitCheckpoints, custom_loss, identity_of
 from sgdone.fit.columns import InputColumns
-from sgdone.fit.fit import Finished, FitProblem, ProgressHook, TrainingRows
+from sgdone.fit.fit import Finished, FitProblem, TrainingRows
+from sgdone.fit.followers import ProgressHook
 from sgdone.fit.labels import class_weight_values
 from sgdone.fit.options import FitOptions
 from sgdone.fit.streamed_rows import features_measured
@@ -104,9 +105,7 @@ class PartitionedRows(TrainingRows):
                 columns=columns,
                 classes=classes,
                 finish=lambda results: Finished(results, *features_measured(units)),
-                hooks=first.later_hooks,
-                run_options={"earlier": first.trace},
-                clock=Clock(self._began),
+                run_options={"hooks": first.later_hooks, "clock": Clock(self._began, earlier=first.trace)},
             )
             self.rounds = tuple(rounds.records)
 

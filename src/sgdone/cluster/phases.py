@@ -336,10 +336,8 @@ class ExactOnPartitions(ExactPhase):
         given = None if objective.alpha is None else objective.alpha * weight
         chosen = ChosenPenalty(average.lead.penalty if given is None else given, average.model)
         path = SummedPath(problem, chosen, average.unit, self.average.seed, chooses=given is None)
-        dtype, units = np.float64, self.average.units
-        counts, kept = (n_rows, n_rows, weight), progressive_loss(average)
-        start = average.model
-        return ExactState(system, source, path, *counts, dtype, start, units, each_counts=True, evidence=kept)
+        units, kept = self.average.units, progressive_loss(average)
+        return ExactState(source, path, n_rows, n_rows, weight, np.float64, units, each_counts=True, evidence=kept)
 
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
         """A bank with one candidate at the model."""
@@ -376,11 +374,8 @@ class ExactOnPartitions(ExactPhase):
 
     def _judge(self, state: ExactState) -> Judgement:
         """The training objective and Newton's decrement."""
-        best, unknown = state.path.best, float("nan")
-        assert best is not None
-        value = _path(state).progress.value / state.weight
-        known = value, unknown, _gain(state), 0.0, unknown, unknown
-        return Judgement(*known, estimated_by="training", decrement=best.decrement)
+        value, left = _path(state).progress.value / state.weight, state.path.best.decrement
+        return Judgement(value, gain=_gain(state), gain_error=0.0, estimated_by="training", decrement=left)
 
     def _unless_exact(self, state: ExactState) -> Stop | None:
         """Why the optimum was not reached; None if it was."""
@@ -410,7 +405,7 @@ def _gain(state: ExactState) -> float:
 
 def _noise(state: ExactState) -> float:
     """Excess loss that is expected of the optimum: p/(2n), in regression times the variance of residuals."""
-    return state.system.n_coefficients / (2.0 * state.weight) * _path(state).unit
+    return state.path.system.n_coefficients / (2.0 * state.weight) * _path(state).unit
 
 
 def _least_dispersion(labels: LabelSums) -> float:

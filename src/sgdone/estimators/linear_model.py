@@ -19,8 +19,9 @@ from sgdone.estimators.callbacks import SklearnCallbacks
 from sgdone.fit import summaries
 from sgdone.fit.checkpoints import FitCheckpoints
 from sgdone.fit.columns import InputChecks, InputColumns, check_lengths, is_predicted_in_parts, is_row_input
-from sgdone.fit.fit import ProgressHook, TrainingRows, fit
+from sgdone.fit.fit import TrainingRows, fit
 from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.followers import ProgressHook
 from sgdone.fit.loaded_rows import LoadedRows, start_model
 from sgdone.fit.options import PARAMETERS, FitOptions, as_loss
 from sgdone.fit.partial_fit import partial_fit

@@ -30,20 +30,12 @@ _SNAPSHOT = tuple(field.name for field in fields(Snapshot))
 @final
 @dataclass(frozen=True)
 class FitCheckpoints:
-    """Where checkpoints of a fit are written, how often, and whether the fit goes on from the last one.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    every : float
-        Seconds between two checkpoints.
-    resume : bool
-        Whether to go on from the checkpoint that is there, if there is one.
-    """
+    """File of the checkpoints of a fit, seconds between two of them, and whether the fit goes on from the last one."""
 
     path: Path
+    #: Seconds between two checkpoints.
     every: float = 60.0
+    #: Whether to go on from the checkpoint that is there, if there is one.
     resume: bool = False
 
     @classmethod
@@ -72,28 +64,23 @@ class FitCheckpoints:
         check_identity(self.path, found.identity, identity)
         return found.parts
 
-    def writer(self, identity: dict[str, Any], seed: int, classes: NDArray[Any] | None) -> Checkpoints:
-        """Checkpoints of a run, which the driver writes."""
+    def of_run(
+        self, identity: dict[str, Any], seed: int, classes: NDArray[Any] | None, stored: dict[str, Any] | None
+    ) -> Checkpoints:
+        """Checkpoints of a run, which the driver writes; ``stored`` are the parts of the one to go on from."""
         file = CheckpointFile(self.path, identity)
 
         def write(snapshot: Snapshot) -> bool:
             parts = {name: getattr(snapshot, name) for name in _SNAPSHOT}
             return file.write(parts | {"seed": seed, "classes": classes})
 
-        return Checkpoints(write, self.every)
+        last = None if stored is None else Snapshot(**{name: stored[name] for name in _SNAPSHOT})
+        return Checkpoints(write, self.every, last)
 
 
 @final
 class CheckpointFile:
-    """The file that a fit writes again and again; a fit does not fail because it cannot be written.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    identity : dict
-        Which fit it belongs to.
-    """
+    """The file that a fit writes again and again; a fit does not fail because it cannot be written."""
 
     def __init__(self, path: Path, identity: dict[str, Any]) -> None:
         self._path, self._identity = path, identity
@@ -112,13 +99,8 @@ class CheckpointFile:
         return True
 
 
-def snapshot_of(parts: dict[str, Any]) -> Snapshot:
-    """The snapshot that the parts of a checkpoint hold."""
-    return Snapshot(**{name: parts[name] for name in _SNAPSHOT})
-
-
 def identity_of(options: FitOptions, rows: RowInput | None = None) -> dict[str, Any]:
-    """Which data and options a fit has: what must be the same to go on."""
+    """Data and options of a fit, which must be the same to go on."""
     given = sorted(options.parameters.items())
     parameters = {name: _text(value) for name, value in given if name not in _WITHOUT_EFFECT}
     return {"estimator": options.estimator, **parameters, **({} if rows is None else rows.identity())}
@@ -142,28 +124,19 @@ _ROWS, _ABOUT = "rows.arrow", "rows.about"
 @final
 @dataclass(frozen=True)
 class KeptRows:
-    """A complete cache: the blocks, and what is needed to use them.
-
-    Parameters
-    ----------
-    blocks : BlockCache
-        The encoded rows.
-    encoder : TableEncoder or None
-        How the columns of tables were encoded; None for sparse files and arrays.
-    numbers : ColumnNumbers
-        How the columns of sparse files are numbered; empty for others.
-    classes : ndarray or None
-        The classes whose numbers are the labels.
-    """
+    """A complete cache: blocks of encoded rows, and how their columns were encoded or numbered."""
 
     blocks: BlockCache
+    #: None for sparse files and arrays.
     encoder: TableEncoding | None
+    #: Empty unless the rows are those of sparse files.
     numbers: ColumnNumbers
+    #: The classes whose numbers are the labels; None in regression.
     classes: NDArray[Any] | None
 
 
 def folder_of(rows: RowInput) -> Path | None:
-    """Where the encoded rows are kept for later fits; None for rows that are read once: others may come next time."""
+    """Folder of encoded rows that are kept for later fits; None for rows that are read once: others may come next."""
     return rows.cache if rows.rereadable else None
 
 

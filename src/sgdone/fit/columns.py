@@ -58,29 +58,19 @@ class FeatureNames(Sequence[str]):
 
 @dataclass
 class InputColumns:
-    """Columns of X: their number and names, and how tables of them are encoded.
+    """Columns of X: their number and names, and how tables of them are encoded."""
 
-    Parameters
-    ----------
-    estimator : str
-        Name of the estimator, for messages.
-    encodes_tables : bool
-        Whether tables with categories, missing values, dates and text are encoded.
-    kinds : mapping of str to str
-        Kinds of columns that the user states.
-    count : int
-        Number of columns; 0 before rows have been read.
-    names : ndarray of str or None
-        Their names, if they have any.
-    encoder : TableEncoding or None
-        How tables are encoded; None for arrays.
-    """
-
+    #: Name of the estimator, for messages.
     estimator: str
+    #: Whether tables with categories, missing values, dates and text are encoded.
     encodes_tables: bool
+    #: Kinds of columns that the user states.
     kinds: Mapping[str, str] = field(default_factory=dict)
+    #: Number of columns; 0 before rows have been read.
     count: int = 0
+    #: Their names, if they have any.
     names: NDArray[Any] | None = None
+    #: How tables are encoded; None for arrays.
     encoder: TableEncoding | None = None
 
     @classmethod

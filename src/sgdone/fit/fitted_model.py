@@ -50,42 +50,30 @@ class FittedModel:
     """Model that a fit leaves: an estimator without its scikit-learn interface.
 
     Attributes whose names end with an underscore are those of the estimators, which describe them.
-
-    Parameters
-    ----------
-    options : FitOptions
-        Options of the last fit.
-    columns : InputColumns
-        Columns of X.
-    coef_, intercept_ : ndarray
-        Coefficients, in the units of X, and intercepts.
-    classes_ : ndarray or None
-        The labels, sorted; None in regression.
-    multinomial_ : bool or None
-        Whether probabilities are the softmax of the scores; None in regression.
-    alpha_, n_iter_, verdict_, trace_
-        Penalty, passes, why the fit stopped, and measurements.
-    feature_std_, feature_share_ : ndarray or None
-        Standard deviations of the features, and the shares of rows that have them; None if they are not known.
-    results : sequence of Result
-        The run of each model, to continue from.
-    last_stop : Any
-        Parameter ``stop`` with which the states of the rules were made; None if they are not known.
     """
 
+    #: Options of the last fit.
     options: FitOptions
+    #: Columns of X.
     columns: InputColumns
+    #: Coefficients, in the units of X, and intercepts.
     coef_: NDArray[Any]
     intercept_: NDArray[Any]
+    #: The labels, sorted; None in regression.
     classes_: NDArray[Any] | None = None
+    #: Whether probabilities are the softmax of the scores; None in regression.
     multinomial_: bool | None = None
+    #: Penalty, passes, why the fit stopped, and measurements.
     alpha_: Any = None
     n_iter_: Any = None
     verdict_: Any = None
     trace_: Any = None
+    #: Standard deviations of the features, and the shares of rows that have them; None if they are not known.
     feature_std_: Array | None = None
     feature_share_: Array | None = None
+    #: The run of each model, to continue from.
     results: Sequence[Result] | None = field(default=None, repr=False)
+    #: Parameter ``stop`` with which the states of the rules were made; None if they are not known.
     last_stop: Any = None
 
     @classmethod
@@ -97,17 +85,7 @@ class FittedModel:
         objective: Objective,
         results: Sequence[Result],
     ) -> "FittedModel":
-        """The model of some runs: one, or one for each class.
-
-        Parameters
-        ----------
-        options : FitOptions
-        columns : InputColumns
-        classes : ndarray or None
-        objective : Objective
-            What was minimised.
-        results : sequence of Result
-        """
+        """The model of some runs: one, or one for each class."""
         labels = [None] if classes is None or len(results) == 1 else classes.tolist()
         traces = [_with_label(result.trace, label) for result, label in zip(results, labels, strict=True)]
         verdicts = [result.verdict for result in results]
@@ -144,7 +122,7 @@ class FittedModel:
 
     @property
     def encoder_(self) -> Any:
-        """How tables are encoded; None for arrays."""
+        """The encoder of tables; None for arrays."""
         return self.columns.encoder
 
     @property

@@ -94,20 +94,13 @@ def class_weight_values(class_weight: Any, classes: NDArray[Any], sums: NDArray[
 @final
 @dataclass(frozen=True)
 class Frequencies:
-    """Sample weights of a fit in which a weight of 2 is the same as the row twice.
+    """Sample weights of a fit in which a weight of 2 is the same as the row twice."""
 
-    Parameters
-    ----------
-    weights : ndarray or None
-        Divided by their mean over the rows of positive weight; None if all are equal to 1.
-    mean : float
-        That mean: what a weight of 1 stands for.
-    note : str
-        What the verdict says about them; empty if there is nothing to say.
-    """
-
+    #: Divided by their mean over the rows of positive weight; None if all are equal to 1.
     weights: NDArray[np.float64] | None
+    #: That mean: what a weight of 1 stands for.
     mean: float = 1.0
+    #: What the verdict says about them; empty if there is nothing to say.
     note: str = ""
 
     @classmethod

@@ -10,16 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.fit.columns import FILE_CHECKS, InputChecks, InputColumns, check_entries, rows_and_labels
-from sgdone.fit.fit import (
-    Finished,
-    FitProblem,
-    ProgressHook,
-    Start,
-    TrainingRows,
-    with_all_columns,
-    with_note,
-)
+from sgdone.fit.fit import Finished, FitProblem, Start, TrainingRows
 from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.followers import ProgressHook
 from sgdone.fit.labels import (
     Frequencies,
     check_classes,
@@ -62,31 +55,20 @@ _PIECE_ROWS = 2**14
 @final
 @dataclass(frozen=True)
 class LoadedRows(TrainingRows):
-    """Rows in memory.
+    """Rows in memory."""
 
-    Parameters
-    ----------
-    X : ndarray, csr_array or MixedMatrix of shape (n_rows, n_features)
-        Features: columns, or encoded features.
-    labels : ndarray of shape (n_rows,)
-        Numbers of classes, or targets.
-    frequencies : Frequencies
-        Weights of rows times those of their classes.
-    classes : ndarray or None
-        The labels, sorted; None in regression.
-    columns : InputColumns
-    data : dict or None
-        What callbacks see.
-    start : Model, optional
-        The model to start from; zero by default.
-    """
-
+    #: Features: columns, or encoded features.
     X: Any
+    #: Numbers of classes, or targets.
     labels: NDArray[Any]
+    #: Weights of rows times those of their classes.
     frequencies: Frequencies
+    #: The labels, sorted; None in regression.
     classes: NDArray[Any] | None
     columns: InputColumns
+    #: What callbacks see.
     data: dict[str, Any] | None = None
+    #: The model to start from; zero by default.
     start: Model | None = None
 
     @classmethod
@@ -100,28 +82,14 @@ class LoadedRows(TrainingRows):
         *,
         names: Sequence[str] | None = None,
     ) -> "LoadedRows":
-        """Rows of a fit.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame
-        y : array
-        sample_weight : array or None
-        options : FitOptions
-        checks : InputChecks, optional
-            scikit-learn's, for users' own data.
-        names : sequence of str, optional
-            Names of the columns of an array.
-        """
+        """Rows of a fit: ``checks`` are scikit-learn's for users' own data; an array may have ``names`` of columns."""
         columns = InputColumns.of(options)
         columns.names = None if names is None else np.array(names, dtype=object)
-        given = rows_and_labels(
+        rows, labels = rows_and_labels(
             columns, checks, X, y, numeric=not options.is_classifier, purpose="fit", sample_weight=sample_weight
         )
-        rows, labels = given
         weight = check_sample_weight(sample_weight, rows.shape[0])
-        metadata = None if weight is None else {"sample_weight": weight}
-        data = {"X": X, "y": y, "metadata": metadata}
+        data = {"X": X, "y": y, "metadata": None if weight is None else {"sample_weight": weight}}
         if not options.is_classifier:
             return cls(rows, _targets(labels), options.frequencies(weight), None, columns, data)
         classes, numbers = encode(labels)
@@ -206,7 +174,7 @@ class LoadedRows(TrainingRows):
         def finish(results: list[Result]) -> Finished:
             pairs = zip(results, numbers, strict=True)
             results = [result if own is None else with_all_columns(result, own) for result, own in pairs]
-            results = [with_note(result, self.frequencies.note) for result in results]
+            results = [_with_note(result, self.frequencies.note) for result in results]
             if part_of_stream:
                 return Finished(results)
             if options.is_classifier:
@@ -333,6 +301,24 @@ def _targets(labels: NDArray[Any]) -> Array:
     if 0 < largest < _SMALLEST:
         raise ValueError(f"y has no value above {largest:.2g}: its squares underflow. Multiply y by a large number")
     return targets
+
+
+def with_all_columns(result: Result, numbers: ColumnNumbers) -> Result:
+    """The result for all columns of the rows; the coefficients of those that never appeared are 0."""
+    columns, width = numbers.columns, numbers.n_features
+    if not width:  # the rows are dense, or encoded
+        return result
+    coef = np.zeros((len(result.model.coef), width), dtype=result.model.coef.dtype)
+    coef[:, columns] = result.model.coef[:, : columns.size]
+    model, state = Model(coef, result.model.intercept), result.state.at_columns(columns, width)
+    return replace(result, model=model, state=state)
+
+
+def _with_note(result: Result, note: str) -> Result:
+    """The result with a remark in its verdict; an empty one changes nothing."""
+    if not note:
+        return result
+    return replace(result, verdict=replace(result.verdict, reason=f"{result.verdict.reason}; {note}"))
 
 
 def _spreads(options: FitOptions, result: Result, X: Any, weight: Array | None) -> Array:

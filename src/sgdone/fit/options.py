@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,10 +234,6 @@ class FitOptions(ABC):
 
     def __reduce__(self) -> Any:
         return type(self), (self.estimator, self.parameters)
-
-    def with_parameters(self, **parameters: Any) -> Self:
-        """The same options but for some parameters."""
-        return type(self)(self.estimator, self.parameters | parameters)
 
     @property
     def task(self) -> Task:

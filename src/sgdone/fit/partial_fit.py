@@ -8,8 +8,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.fit.fit import ProgressHook, Start, train_models
+from sgdone.fit.fit import Start, followers_of, train_models
 from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.followers import ProgressHook
 from sgdone.fit.loaded_rows import LoadedRows
 from sgdone.fit.options import FitOptions, is_auto
 from sgdone.interfaces.stop_rule import Progress, Stop, StopRule
@@ -40,13 +41,14 @@ def partial_fit(
     hook : callable, optional
         As in `fit`.
     """
-    stop = _rule_for_rows(options.parameters["stop"], options.stop, resume)
+    all_rows_are_read = resume or is_auto(options.parameters["stop"])
+    stop = NeverStops(options.stop) if all_rows_are_read else options.stop
     starts = None
     if last is not None:
         last = last.with_new_features(rows.columns, rows.X.shape[1])
         starts = _resumed(last, options, resume=resume)
     with rows.next_problem(options, starts, stop) as problem, interruption.remembered():
-        results = problem.finish(train_models(problem, options, hook)).results
+        results = problem.finish(train_models(problem, options, followers_of(options, hook))).results
         model = FittedModel.of(options, problem.columns, problem.classes, problem.objective, results)
     if last is not None:
         model = replace(model, feature_std_=last.feature_std_, feature_share_=last.feature_share_)
@@ -86,11 +88,6 @@ class NeverStops(StopRule):
         return None
 
 
-def _rule_for_rows(stop: Any, rule: StopRule, resume: bool) -> StopRule:
-    """The rule for a call of ``partial_fit``."""
-    return NeverStops(rule) if resume or is_auto(stop) else rule
-
-
 def _resumed(last: FittedModel, options: FitOptions, *, resume: bool) -> list[Start]:
     """Copies of runs to continue; a run that the user's own rule has ended stays as it is.
 
@@ -119,7 +116,7 @@ def _resumed(last: FittedModel, options: FitOptions, *, resume: bool) -> list[St
 
 
 def _why_ended(result: Result, rule: StopRule, rule_state: Any, same_rule: bool) -> str | None:
-    """Why the rule has ended the run, or would before the next row; None if neither."""
+    """Reason why the rule has ended the run, or would before the next row; None if neither."""
     now = Progress(
         result.state.steps,
         result.rows_read,

@@ -22,12 +22,12 @@ from sgdone.fit.checkpoints import (
     keep_rows,
     kept_rows,
     new_cache,
-    snapshot_of,
 )
 from sgdone.fit.columns import FeatureNames, InputChecks, InputColumns
-from sgdone.fit.fit import Finished, FitProblem, ProgressHook, TrainingRows, with_all_columns
+from sgdone.fit.fit import Finished, FitProblem, TrainingRows
+from sgdone.fit.followers import ProgressHook
 from sgdone.fit.labels import ClassNumbers, NewClassError, labels_of, refuse_balanced, targets
-from sgdone.fit.loaded_rows import LoadedRows
+from sgdone.fit.loaded_rows import LoadedRows, with_all_columns
 from sgdone.fit.options import FitOptions
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.machine import interruption
@@ -128,23 +128,15 @@ class OpenedInput:
 @final
 @dataclass(frozen=True)
 class StreamedRows(TrainingRows):
-    """Rows that are read in parts; if all of them fit into the memory allowed, they are fitted in memory.
+    """Rows that are read in parts; if all of them fit into the memory allowed, they are fitted in memory."""
 
-    Parameters
-    ----------
-    rows : RowInput
-        Where they are read from.
-    checkpoints : FitCheckpoints, optional
-        Where a fit that reads them block by block writes checkpoints, and whether it goes on from the last one.
-    checks : InputChecks
-        Checks of rows in memory.
-    classes : ndarray, optional
-        The labels of all rows, if the first ones lack some.
-    """
-
+    #: Where they are read from.
     rows: RowInput
+    #: Where a fit that reads them block by block writes checkpoints, and whether it goes on from the last one.
     checkpoints: FitCheckpoints | None
+    #: Checks of rows in memory.
     checks: InputChecks
+    #: The labels of all rows, if the first ones lack some.
     classes: NDArray[Any] | None = None
 
     @contextmanager
@@ -303,9 +295,7 @@ class _BlockFit:
         """The problem to train on the blocks of a source."""
         options, run_options = self.options, dict[str, Any]()
         if self.checkpoints is not None:
-            run_options["checkpoints"] = self.checkpoints.writer(self.identity, source.seed, classes)
-        if self.stored is not None:
-            run_options["snapshot"] = snapshot_of(self.stored)
+            run_options["checkpoints"] = self.checkpoints.of_run(self.identity, source.seed, classes, self.stored)
         columns = InputColumns.of(options)
 
         def finish(results: list[Result]) -> Finished:

@@ -38,66 +38,39 @@ def ending_of(outcome: int) -> Ending:
 @final
 @dataclass(frozen=True)
 class Report:
-    """Outcome of training on a chunk of rows.
+    """Outcome of training on a chunk of rows."""
 
-    Parameters
-    ----------
-    position : int
-        Next row of the block.
-    ending : {"used", "not finite", "not sound"}
-        Whether the chunk was used, or a row could not be.
-    predictions, slopes : ndarray
-        Prediction before each update and slope of the loss there, for methods with a single model.
-    step_size : float
-        Step size of the last update.
-    fired : bool
-        Whether a watch ended the chunk.
-    further_reads : int
-        Rows read in addition to the rows of the chunk.
-    finished : Stop or None
-        Why the method itself ends, if it does.
-    bad_row : int or None
-        Row that could not be used, if it is not the next one.
-    passes : int
-        Passes that the method made through all rows by itself, the last of which has just ended.
-    updates : int
-        Updates made.
-    loss, error : float
-        Mean progressive loss of the chunk, and its error: fraction of wrong classes, or root mean squared error.
-    pass_loss : float
-        Mean progressive loss of the pass so far.
-    """
-
+    #: Next row of the block.
     position: int
+    #: Whether the chunk was used, or a row could not be.
     ending: Ending = "used"
+    #: Prediction before each update and slope of the loss there, for methods with a single model.
     predictions: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     slopes: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    #: Step size of the last update.
     step_size: float = np.nan
+    #: Whether a watch ended the chunk.
     fired: bool = False
+    #: Rows read in addition to the rows of the chunk.
     further_reads: int = 0
+    #: Why the method itself ends, if it does.
     finished: Stop | None = None
+    #: Row that could not be used, if it is not the next one.
     bad_row: int | None = None
+    #: Passes that the method made through all rows by itself, the last of which has just ended.
     passes: int = 0
     updates: int = 0
+    #: Mean progressive loss of the chunk, and its error: fraction of wrong classes, or root mean squared error.
     loss: float = np.nan
     error: float = np.nan
+    #: Mean progressive loss of the pass so far.
     pass_loss: float = np.nan
 
 
 @final
 @dataclass(frozen=True)
 class EndedPhase:
-    """A phase that has ended.
-
-    Parameters
-    ----------
-    method, state : Method, object
-        The method, and its state at the end.
-    model : Model
-        Its model.
-    ended : Stop
-        Why it ended.
-    """
+    """A phase that has ended."""
 
     method: "Method"
     state: Any
@@ -111,36 +84,23 @@ class FoundModel:
     """Model that a phase has found instead of the main method, in place of a state of that method.
 
     The state is made by `copy`, where training continues.
-
-    Parameters
-    ----------
-    main : Method
-        The method that can train further.
-    objective, alpha : Objective, float
-        Objective as it was given, and the penalty.
-    model : Model
-        In the user's units.
-    units : Units
-        Units of the columns.
-    rows, weight : int, float
-        Number of rows with a positive weight, and their mean weight.
-    smoothness : float
-        Curvature of the loss, for step sizes.
-    dtype : dtype
-        Type of the coefficients.
-    frequency : float
-        Number of rows that a row of weight 1 stands for.
     """
 
+    #: The method that can train further.
     main: "Method"
+    #: Objective as it was given, and the penalty.
     objective: Objective
     alpha: float
+    #: In the user's units.
     model: Model
     units: Any
+    #: Number of rows with a positive weight, and their mean weight.
     rows: int
     weight: float
+    #: Curvature of the loss, for step sizes.
     smoothness: float
     dtype: Any
+    #: Number of rows that a row of weight 1 stands for.
     frequency: float
 
     @property
@@ -435,18 +395,9 @@ Interface = TypeVar("Interface")
 
 
 def by_name(name: str, interface: Callable[..., Interface], package: ModuleType, what: str) -> Interface:
-    """Create the object with a short name. Names may contain ``-`` or ``_``.
+    """Create the object that a user names, with ``-`` or ``_``, from the modules of a package; ``what`` says its kind.
 
-    Parameters
-    ----------
-    name : str
-        Name given by the user.
-    interface : abstract class
-        Base class of the object. Typed as a callable, because mypy does not accept abstract classes as types.
-    package : module
-        Package to search: all classes and functions of its modules with a ``name``.
-    what : str
-        Kind of object, for the error message.
+    The interface is typed as a callable, because mypy does not accept abstract classes as types.
     """
     known = names(interface, package)
     key = name.lower().replace("-", "_")

@@ -117,15 +117,14 @@ class Model(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Judgement:
-    """Loss of a model on validation rows, and the gain that is expected of further training.
+    """Loss of a model on validation rows, and the gain that is expected of further training; NaN where not known.
 
     Parameters
     ----------
     loss, loss_error : float
         Validation loss of the best model so far, and its standard error as measured on the validation rows.
     gain, gain_error : float
-        Expected decrease of the loss over the next ``passes`` passes, and its standard error. NaN if there is nothing
-        to extrapolate from yet.
+        Expected decrease of the loss over the next ``passes`` passes, and its standard error.
     passes : float
         Number of further passes that ``gain`` refers to.
     noise : float
@@ -139,16 +138,15 @@ class Judgement:
     beats_constant : bool
         False if the loss exceeds ``constant_loss`` by more than three standard errors of their difference.
     decrement : float
-        To second order, by how much the training objective, summed over the rows, exceeds its minimum; NaN if the
-        method does not know.
+        To second order, by how much the training objective, summed over the rows, exceeds its minimum.
     """
 
     loss: float
-    loss_error: float
-    gain: float
-    gain_error: float
-    passes: float
-    noise: float
+    loss_error: float = float("nan")
+    gain: float = float("nan")
+    gain_error: float = float("nan")
+    passes: float = float("nan")
+    noise: float = float("nan")
     estimated_by: Estimate = "validation"
     constant_loss: float = float("nan")
     beats_constant: bool = True

@@ -363,11 +363,9 @@ class _Composite(StopRule):
 
     @property
     def parts(self) -> tuple[StopRule, ...]:
-        """The rules composed."""
         return self.rules
 
     def check(self, state: _Parts, n_features: int) -> None:
-        """Check the state of each part."""
         self.check_kind(state, _Parts)
         self.check_kind(
             state, _Parts, holds=set(state.fired) <= set(range(len(self.rules))) == set(range(len(state.states)))
@@ -376,11 +374,9 @@ class _Composite(StopRule):
             rule.check(part, n_features)
 
     def start(self, n_rows: int | None) -> _Parts:
-        """States of the parts."""
         return _Parts([rule.start(n_rows) for rule in self.rules])
 
     def restart(self, state: _Parts, n_rows: int | None) -> _Parts:
-        """States of the parts after a restart."""
         return _Parts([rule.restart(part, n_rows) for rule, part in zip(self.rules, state.states, strict=True)])
 
     def validate_on(self, state: _Parts, X: Any, labels: NDArray[np.float64]) -> None:
@@ -397,11 +393,9 @@ class _Composite(StopRule):
         )
 
     def watches(self, state: _Parts, rows: Rows) -> tuple[Watch, ...]:
-        """Watches of the parts that have not fired."""
         return tuple(watch for k, rule in self._waiting(state) for watch in rule.watches(state.states[k], rows))
 
     def describe(self, state: _Parts, progress: Progress) -> str:
-        """The descriptions of the parts."""
         words = {k: rule.describe(state.states[k], progress) for k, rule in self._waiting(state)}
         words |= {k: f"fired ({stop.reason})" for k, stop in state.fired.items()}
         return "; ".join(f"{rule.label} {words[k]}".strip() for k, rule in enumerate(self.rules))

@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,32 +41,12 @@ from sgdone.sums.units import Units
 Array = NDArray[np.float64]
 
 
-class PathStart(NamedTuple):
-    """A path, the units of the model that it finds, where it begins, and the units of the columns."""
-
-    path: PenaltyPath
-    system: System
-    start: Array
-    units: Units
-
-
 def path_in_memory(
     objective: Objective, rows: MemoryRows, start: Model | None, draws: np.random.Generator, *, one_pass: bool
-) -> PathStart:
-    """Measure the columns, and choose the path.
+) -> tuple[PenaltyPath, Units]:
+    """Measure the columns, and choose the path; returns the units of the columns too.
 
-    Parameters
-    ----------
-    objective : Objective
-        The loss, and the penalty if it is given.
-    rows : MemoryRows
-        The rows.
-    start : Model or None
-        The model to start from.
-    draws : numpy.random.Generator
-        Draws folds.
-    one_pass : bool
-        Whether the rows cannot be read again.
+    ``draws`` draws folds; ``one_pass`` says that the rows cannot be read again.
     """
     block, frequency = rows.block, rows.frequency
     block.rows.check_indices()
@@ -79,39 +59,34 @@ def path_in_memory(
         units = Units.of_all_rows(block, centred=objective.fit_intercept, frequency=frequency)
     block.rows.in_units(units.scaling)  # raises for columns too small for their coefficients
     system = System(objective, units.scaling)
-    path, begin = _path(system, rows, None if is_extreme(units.scaling) else sums, start, one_pass)
+    path = _path(system, rows, None if is_extreme(units.scaling) else sums, start, one_pass)
     if objective.alpha is not None or not has_unit_norms(rows.block):
-        return PathStart(path, path.system, begin, units)
-    other, _ = _path(System(objective, units.scaling.as_given()), rows, None, None, one_pass)
+        return path, units
+    other = _path(System(objective, units.scaling.as_given()), rows, None, None, one_pass)
     scale = np.append(np.where(np.isfinite(units.scaling.scale), units.scaling.scale, 0.0), 1.0)[:, None]
-    both = BothUnits(path, other, (path.system.of_features, lambda model: scale * other.system.of_features(model)))
-    return PathStart(both, system, constant_model(objective, block, system.shape[0]), units)
+    to_ours = path.system.of_features, lambda model: scale * other.system.of_features(model)
+    return BothUnits(path, other, to_ours), units
 
 
-def _path(
-    system: System, rows: MemoryRows, sums: Gram | None, start: Model | None, one_pass: bool
-) -> tuple["ExactPath | RidgePath", Array]:
-    """The path for rows in some units, and where it begins; it is followed in the span of the rows if that is small."""
+def _path(system: System, rows: MemoryRows, sums: Gram | None, start: Model | None, one_pass: bool) -> PenaltyPath:
+    """The path for rows in some units; it is followed in the span of the rows if that is small."""
     objective, block = system.objective, rows.block
     if is_smaller(block.n_used, block.rows.n_features):
         system = replace(system, span=RowSpan.of(rows.pieces(system)))
-    begin = constant_model(objective, block, system.shape[0])
     if is_least_squares(objective):
-        return RidgePath(system, rows.pieces(system), sums, one_pass=one_pass), begin
+        return RidgePath(system, rows.pieces(system), sums, one_pass=one_pass)
     if start is not None and system.span is None:
-        begin = system.from_user(start.coef, start.intercept)
-    return ExactPath(system, rows.pieces(system), begin), begin
+        return ExactPath(system, rows.pieces(system), system.from_user(start.coef, start.intercept))
+    return ExactPath(system, rows.pieces(system), constant_model(system, block))
 
 
-def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -> PathStart:
+def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -> tuple[PenaltyPath, Units]:
     block = rows.block
     units = Units.of_all_rows(block, centred=objective.fit_intercept, frequency=rows.frequency)
     scaled = replace(block, rows=block.rows.in_units(units.scaling))
     folds = replace(ValidationRows.drawn(scaled, block.all_used(), draws), block=block)
-    system = System(objective, units.scaling)
-    begin = constant_model(objective, block, system.shape[0])
-    path = FoldPath(objective, BlockPieces(block, units.scaling, rows.frequency, rows.threads), begin, folds)
-    return PathStart(path, system, begin, units)
+    system, pieces = System(objective, units.scaling), BlockPieces(block, units.scaling, rows.frequency, rows.threads)
+    return FoldPath(system, pieces, constant_model(system, block), folds), units
 
 
 def _units_and_sums(objective: Objective, block: Block, frequency: float, threads: int) -> tuple[Units, Gram | None]:
@@ -177,17 +152,7 @@ _AS_GOOD = 0.9
 
 @final
 class ExactPath(PenaltyPath):
-    """Newton's method at one penalty after the other, each from the nearest optimum.
-
-    Parameters
-    ----------
-    system : System
-        The loss, the penalty if it is given, and the units in which it acts.
-    pieces : BlockPieces
-        Rows in these units.
-    start : ndarray
-        The model to start from.
-    """
+    """Newton's method at one penalty after the other, each from the nearest optimum, on rows in the system's units."""
 
     def __init__(self, system: System, pieces: BlockPieces, start: Array) -> None:
         self.system, self.objective, self.pieces = system, system.objective, pieces
@@ -207,12 +172,12 @@ class ExactPath(PenaltyPath):
         return self.grid.losses[self.grid.best]
 
     @property
-    def best(self) -> PenaltyOptimum | None:
+    def best(self) -> PenaltyOptimum:
         """The optimum of the best penalty so far; before the first one, the current model of the search."""
         if self.grid.losses:
             return self.optima[self.grid.best]
         found = self._progress.model
-        return None if found is None else PenaltyOptimum(found, self._lam, np.empty(0), math.nan)
+        return PenaltyOptimum(self._start) if found is None else PenaltyOptimum(found, self._lam)
 
     def evaluations(self) -> Readings:
         """Find the optima; yields before each reading of the rows."""

@@ -51,43 +51,21 @@ _JUDGED = 32768
 
 @dataclass
 class ExactState:
-    """State of the exact phase.
+    """State of the exact phase."""
 
-    Attributes
-    ----------
-    system : System
-        Units of the model that the path has found.
-    rows : RowSource
-        The rows.
-    path : PenaltyPath
-        Finds the optimum.
-    n_rows, n_used, weight : int, int, float
-        Number of rows, and of those with a positive weight, and the sum of their frequencies.
-    dtype : dtype
-        Type of the coefficients.
-    start : ndarray
-        The model before the first evaluation.
-    units : Units
-        Units of the columns.
-    before : Judgement or None
-        Validation loss of the previous phase.
-    each_counts : bool
-        Whether each sum is a reading of its own.
-    evidence : dict
-        Further evidence for the verdict.
-    """
-
-    system: System
     rows: RowSource
     path: PenaltyPath
+    #: Number of rows, and of those with a positive weight, and the sum of their frequencies.
     n_rows: int
     n_used: int
     weight: float
     dtype: Any
-    start: Array
     units: Units
+    #: Validation loss of the previous phase.
     before: Judgement | None = None
+    #: Whether each sum is a reading of its own.
     each_counts: bool = False
+    #: Further evidence for the verdict.
     evidence: dict[str, Any] = field(default_factory=dict)
     readings: SearchRunner = field(init=False)
     steps: int = 0
@@ -99,7 +77,7 @@ class ExactState:
     @property
     def objective(self) -> Objective:
         """The objective, with the penalty if it is given."""
-        return self.system.objective
+        return self.path.system.objective
 
 
 class ExactPhase(Method):
@@ -158,15 +136,13 @@ class ExactPhase(Method):
 
     def solution(self, state: ExactState) -> Model:
         """The optimum of the best penalty so far."""
-        best = state.path.best
-        return state.system.to_user(state.start if best is None else best.model, state.dtype)
+        return state.path.system.to_user(state.path.best.model, state.dtype)
 
     def objective(self, state: ExactState) -> Objective:
         """The objective with the penalty that was given or chosen."""
-        best, given = state.path.best, state.objective.alpha
-        if given is not None:
+        if state.objective.alpha is not None:
             return state.objective
-        return replace(state.objective, alpha=0.0 if best is None else best.lam / state.weight)
+        return replace(state.objective, alpha=state.path.best.lam / state.weight)
 
     def judgement(self, state: ExactState) -> Judgement | None:
         """The estimated loss of new rows, once the optimum is reached."""
@@ -200,12 +176,12 @@ class ExactPhase(Method):
         raise error
 
     def _unless_exact(self, state: ExactState) -> Stop | None:
-        """Why the optimum was not reached; None if it was."""
-        best = state.path.best
-        if best is None or best.decrement <= EXACT:
+        """The reason why the optimum was not reached; None if it was."""
+        decrement = state.path.best.decrement
+        if decrement <= EXACT:
             return None
-        reason = f"the exact optimum was not reached: Newton's decrement is {best.decrement:.2g}"
-        return Stop("", Status.STALLED, reason, {"decrement": best.decrement})
+        reason = f"the exact optimum was not reached: Newton's decrement is {decrement:.2g}"
+        return Stop("", Status.STALLED, reason, {"decrement": decrement})
 
 
 @final
@@ -255,10 +231,10 @@ class ExactInMemory(ExactPhase):
 
     def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
         """Whether it has converged and, if its penalty was chosen by folds, their loss is not larger than before."""
-        best, judgement = state.path.best, state.judgement
         if ended.status is not Status.CONVERGED:
             return False
-        by_folds, earlier = best is not None and best.rows is not None, before.method.judgement(before.state)
+        judgement, earlier = state.judgement, before.method.judgement(before.state)
+        by_folds = state.path.best.rows is not None
         return not by_folds or judgement is None or earlier is None or not judgement.loss > earlier.loss
 
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
@@ -266,15 +242,13 @@ class ExactInMemory(ExactPhase):
         rows = rows_of(stream)
         assert isinstance(rows, MemoryRows)
         with single_thread():
-            found = path_in_memory(objective, rows, start, stream.draws, one_pass=self.one_pass)
+            path, units = path_in_memory(objective, rows, start, stream.draws, one_pass=self.one_pass)
             weight, matrix = rows.frequency * rows.block.total_weight, rows.block.rows
-            counts = matrix.n_rows, rows.n_rows, weight
-            return ExactState(found.system, rows, found.path, *counts, matrix.dtype, found.start, found.units)
+            return ExactState(rows, path, matrix.n_rows, rows.n_rows, weight, matrix.dtype, units)
 
     def end(self, state: ExactState, stream: Stream, limit: Any) -> None:
         """Evaluate the best model so far."""
-        best = state.path.best
-        if state.judgement is None and best is not None and best.losses.size:
+        if state.judgement is None and state.path.best.losses.size:
             state.judgement = replace(self._judge(state), decrement=float("nan"))
 
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
@@ -303,7 +277,6 @@ class ExactInMemory(ExactPhase):
     def _judge(self, state: ExactState) -> Judgement:
         """The estimated loss of new rows; its error, and the loss of a constant prediction, from some of the rows."""
         best, objective, memory = state.path.best, state.objective, _memory(state)
-        assert best is not None
         block = memory.block
         used = block.all_used()
         kind: Estimate = "leave-one-out"
@@ -328,7 +301,6 @@ class ExactInMemory(ExactPhase):
             wider * noise,
             gain=best.decrement / total,
             gain_error=0.0,
-            passes=float("nan"),
             noise=noise,
             estimated_by=kind,
             constant_loss=mean(of_constant, weights),
@@ -386,7 +358,7 @@ class ExactFromDisk(ExactPhase):
         problem, judgement = Problem(system, system.penalties(0.0), n_rows), before.method.judgement(state)
         path = SummedPath(problem, ChosenPenalty(lam, start), chooses=chooses, is_near=True)
         dtype, units = model.coef.dtype, state.units
-        return ExactState(system, rows_of(stream), path, n_rows, n_rows, weight, dtype, start, units, judgement)
+        return ExactState(rows_of(stream), path, n_rows, n_rows, weight, dtype, units, judgement)
 
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
         """The state of the main method, moved to the optimum."""
@@ -398,10 +370,8 @@ class ExactFromDisk(ExactPhase):
 
     def _judge(self, state: ExactState) -> Judgement:
         """Validation loss of the previous phase, and Newton's decrement."""
-        best, unknown = state.path.best, float("nan")
-        assert best is not None
-        before = state.before or Judgement(unknown, unknown, 0.0, 0.0, unknown, unknown)
-        return replace(before, gain=0.0, gain_error=0.0, decrement=best.decrement)
+        before = state.before or Judgement(float("nan"))
+        return replace(before, gain=0.0, gain_error=0.0, decrement=state.path.best.decrement)
 
 
 def _memory(state: ExactState) -> MemoryRows:

@@ -12,7 +12,6 @@ from sgdone.kernels.conjugate_vectors import make_add_scaled, make_advance, make
 from sgdone.newton import EXACT
 from sgdone.newton.penalty_path import (
     FIRST_EXPONENT,
-    GIVEN_UNITS,
     NO_COEFFICIENT,
     NO_PENALTY,
     Evaluated,
@@ -20,7 +19,6 @@ from sgdone.newton.penalty_path import (
     PenaltyOptimum,
     PenaltyPath,
     Readings,
-    as_given,
     has_unit_norms,
     lam_at,
 )
@@ -29,8 +27,7 @@ from sgdone.rows.validation_rows import ValidationRows
 from sgdone.sums.fold_rows import Curved, FoldOutputs, FoldRows, fold_rows
 from sgdone.sums.pieces import BlockPieces
 from sgdone.sums.second_order import derivatives
-from sgdone.sums.system import contrasts
-from sgdone.sums.units import Units
+from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
 
@@ -53,20 +50,9 @@ class SavedModels(NamedTuple):
 
 @final
 class FoldNewton:
-    """Models that minimise Σvℓ + ½λ‖w‖² for several sets of weights v.
+    """Models that minimise Σvℓ + ½λ‖w‖² for several sets of weights v (rows × models).
 
-    Parameters
-    ----------
-    objective : Objective
-        The loss.
-    rows : FoldRows
-        Rows of positive weight.
-    labels : ndarray
-        Their labels.
-    weights : ndarray
-        Frequencies, rows × models.
-    means : ndarray
-        Means of the scaled columns.
+    ``means`` are those of the scaled columns.
     """
 
     def __init__(self, objective: Objective, rows: FoldRows, labels: Array, weights: Array, means: Array) -> None:
@@ -126,14 +112,7 @@ class FoldNewton:
     def minimise(self, lam: float, tol: float, *, last_step: bool) -> Readings:
         """Minimise until the decrements are at most ``tol``; yields before each reading of the rows.
 
-        Parameters
-        ----------
-        lam : float
-            λ.
-        tol : float
-            Largest decrement.
-        last_step : bool
-            Whether to make the step whose decrement is small enough.
+        ``last_step`` says whether to make the step whose decrement is small enough.
         """
         for step in range(MOST_STEPS):
             if self._stale:
@@ -301,50 +280,38 @@ _CLEARLY = 3.0
 class FoldPath(PenaltyPath):
     """Newton's method at one penalty after the other, for one model per fold; then for all rows at the best penalty.
 
-    Parameters
-    ----------
-    objective : Objective
-        The loss, and the penalty if it is given.
-    pieces : BlockPieces
-        Rows in the units in which the penalty acts.
-    start : ndarray
-        The model to start from, which predicts a constant.
-    validation : ValidationRows
-        The folds.
+    The model to start from predicts a constant.
     """
 
-    def __init__(self, objective: Objective, pieces: BlockPieces, start: Array, validation: ValidationRows) -> None:
-        self.objective, self.pieces = objective, pieces
-        basis, block = contrasts(objective), pieces.block
+    def __init__(self, system: System, pieces: BlockPieces, start: Array, validation: ValidationRows) -> None:
+        self.system, self.objective, self.pieces = system, system.objective, pieces
+        self._best = PenaltyOptimum(start)
+        objective, block = system.objective, pieces.block
+        basis = contrasts(objective)
         self._start = start[-1] if basis is None else basis @ start[-1]
         used = block.all_used()
-        self._labels, self._weights = block.labels[used], block.weights_of(used) * pieces.frequency
+        self._labels, self.weights = block.labels[used], block.weights_of(used) * pieces.frequency
         folds = _folds_with_all_classes(objective, validation.folds_of(block)[used], self._labels)
         self._held_out = folds[:, None] == np.unique(folds[folds != NO_FOLD])
         self._judged = np.flatnonzero(self._held_out.any(axis=1))
         self._chosen: _Search | None = None
 
     @property
-    def remark(self) -> str:
-        """Remark for the verdict, if the given units were better."""
-        return GIVEN_UNITS if self.uses_given_units else ""
-
-    @property
     def uses_given_units(self) -> bool:
-        """Whether the penalty acts on coefficients in the given units, these being better."""
+        """Whether the search in the given units found a smaller loss."""
         return self._chosen is not None and self._chosen.in_given_units
 
     def evaluations(self) -> Readings:
         """Find the optima; yields before each reading of the rows."""
         given = self.objective.alpha
         if given is None and not self._judged.size:
-            given = lam_at(FIRST_EXPONENT) / float(self._weights.sum())
+            given = lam_at(FIRST_EXPONENT) / float(self.weights.sum())
         own, other = _Search(self, fold_rows(self.pieces)), None
         if given is None and has_unit_norms(self.pieces.block):
             unscaled = BlockPieces(self.pieces.block, self.pieces.scaling.as_given())
             other = _Search(self, fold_rows(unscaled), in_given_units=True)
             yield from other.evaluations()
-        yield from own.evaluations(other, None if given is None else given * float(self._weights.sum()))
+        yield from own.evaluations(other, None if given is None else given * float(self.weights.sum()))
         yield from self._optimum()
 
     def offer(self, search: "_Search") -> None:
@@ -354,17 +321,13 @@ class FoldPath(PenaltyPath):
         self._chosen, self._loss, self.grid = search, search.loss, search.grid
         self._best = self._as_optimum(*search.mean_model(), math.nan)
 
-    def units(self, units: Units) -> Units:
-        """Units to continue in: the given ones if these were better."""
-        return as_given(units) if self.uses_given_units else units
-
     def _optimum(self) -> Readings:
         """The exact optimum of all rows, from the mean of the fold models."""
         chosen = self._chosen
         assert chosen is not None
-        newton = FoldNewton(self.objective, chosen.rows, self._labels, self._weights[:, None], chosen.means)
+        newton = FoldNewton(self.objective, chosen.rows, self._labels, self.weights[:, None], chosen.means)
         newton.start(*chosen.mean_model())
-        wanted = EXACT * min(1.0, float(self._weights.sum()) / self._weights.size)
+        wanted = EXACT * min(1.0, float(self.weights.sum()) / self.weights.size)
         for _ in newton.minimise(chosen.lam, wanted, last_step=False):
             yield None
             self.evaluated = newton.evaluated
@@ -386,7 +349,7 @@ class FoldPath(PenaltyPath):
 
     def new_models(self, rows: FoldRows, means: Array) -> FoldNewton:
         """Fold models that predict a constant."""
-        weights = np.where(self._held_out, 0.0, self._weights[:, None]) if self._judged.size else self._weights[:, None]
+        weights = np.where(self._held_out, 0.0, self.weights[:, None]) if self._judged.size else self.weights[:, None]
         newton = FoldNewton(self.objective, rows, self._labels, np.ascontiguousarray(weights), means)
         newton.start(np.zeros((rows.n_features, newton.n_columns)), np.tile(self._start, newton.n_models))
         return newton
@@ -397,13 +360,8 @@ class FoldPath(PenaltyPath):
 
     def weigh(self, losses: Array) -> tuple[float, float]:
         """Mean of losses of the rows of the folds, and its standard error."""
-        weights = self._weights[self._judged]
+        weights = self.weights[self._judged]
         return mean(losses, weights), standard_error(losses, weights)
-
-    @property
-    def weights(self) -> Array:
-        """Frequencies of the rows."""
-        return self._weights
 
 
 @final

@@ -115,48 +115,40 @@ class Evaluated(NamedTuple):
 @final
 @dataclass(frozen=True)
 class PenaltyOptimum:
-    """The optimum at a penalty.
+    """The optimum at a penalty."""
 
-    Parameters
-    ----------
-    model : ndarray
-        (features + 1) × free outputs, in the units of the pieces.
-    lam : float
-        λ = α·Σv.
-    losses : ndarray
-        Estimated losses of the rows, had they not been used; empty before they are known.
-    decrement : float
-        By how much Σvℓ + ½λ‖w‖² exceeds its minimum, to second order; in regression, over the variance of residuals.
-    rows : ndarray or None
-        Numbers, among the rows of positive weight, of those that ``losses`` are of; None for all.
-    """
-
+    #: (features + 1) × free outputs, in the units of the pieces.
     model: Array
-    lam: float
-    losses: Array
-    decrement: float
+    #: λ = α·Σv.
+    lam: float = 0.0
+    #: Estimated losses of the rows, had they not been used; empty before they are known.
+    losses: Array = field(default_factory=lambda: np.empty(0))
+    #: By how much Σvℓ + ½λ‖w‖² exceeds its minimum, to second order; in regression, over the variance of residuals. NaN
+    #: if it is not known.
+    decrement: float = math.nan
+    #: Numbers, among the rows of positive weight, of those that ``losses`` are of; None for all.
     rows: NDArray[np.intp] | None = None
 
 
+#: Remark for the verdict.
+_GIVEN_UNITS = "all rows have norm 1: their own units were better than scaled ones, and alpha refers to them"
+
+
 class PenaltyPath(ABC):
-    """The optima along a path of penalties.
+    """The optima along a path of penalties."""
 
-    Attributes
-    ----------
-    evaluated : Evaluated
-        Loss and error at the last reading of the rows.
-    grid : PenaltyGrid or None
-        Penalties that were tried; None if only one is.
-    """
-
+    #: The loss, the penalty if it is given, and the units in which it acts: those of the models.
+    system: System
+    #: Loss and error at the last reading of the rows.
     evaluated: Evaluated = Evaluated()
+    #: Penalties that were tried; None if only one is.
     grid: PenaltyGrid | None = None
-    _best: PenaltyOptimum | None = None
+    _best: PenaltyOptimum
     _loss: float = float("nan")
 
     @property
-    def best(self) -> PenaltyOptimum | None:
-        """The optimum of the best penalty so far; None if there is no model yet."""
+    def best(self) -> PenaltyOptimum:
+        """The optimum of the best penalty so far; at first the model that the path starts from."""
         return self._best
 
     @property
@@ -177,37 +169,40 @@ class PenaltyPath(ABC):
         """Whether a finite optimum without a penalty was proved to exist."""
         return False
 
+    @property
+    def uses_given_units(self) -> bool:
+        """Whether the penalty acts on coefficients in the user's units, these being better than scaled ones."""
+        return False
+
     def units(self, units: Units) -> Units:
-        """The units in which the penalty acts on the best model, if not in those given."""
-        return units
+        """Units to continue in."""
+        if not self.uses_given_units:
+            return units
+        given = units.copy()
+        given.scale = np.where(units.scale > 0.0, 1.0, 0.0)
+        return given
 
     @property
     def remark(self) -> str:
         """Remark for the verdict; empty for most."""
-        return ""
+        return _GIVEN_UNITS if self.uses_given_units else ""
 
 
 #: By how much squared norms of rows may differ from 1 for these to have norm 1.
 _NORM_ROUNDING = 1e-5
-#: Remark for the verdict.
-GIVEN_UNITS = "all rows have norm 1: their own units were better than scaled ones, and alpha refers to them"
 
 
 @final
 class BothUnits(PenaltyPath):
     """Paths in our units and in the given ones, for sparse rows that all have norm 1: these were scaled on purpose.
 
-    Parameters
-    ----------
-    ours, given : PenaltyPath
-        Paths in our units, and in the given ones.
-    to_ours : pair of callables
-        Functions that convert a model of either path to a model of the features in our units.
+    ``to_ours`` converts models of either path to models of the features in our units.
     """
 
     def __init__(
         self, ours: PenaltyPath, given: PenaltyPath, to_ours: tuple[Callable[[Array], Array], Callable[[Array], Array]]
     ) -> None:
+        self.system = replace(ours.system, span=None)
         self._paths, self._to_ours = (ours, given), to_ours
         self._chosen, self._running = 0, ours
 
@@ -217,10 +212,10 @@ class BothUnits(PenaltyPath):
         return self._paths[self._chosen].end
 
     @property
-    def best(self) -> PenaltyOptimum | None:
+    def best(self) -> PenaltyOptimum:
         """The optimum of the better path, in our units."""
         found = self._paths[self._chosen].best
-        return None if found is None else replace(found, model=self._to_ours[self._chosen](found.model))
+        return replace(found, model=self._to_ours[self._chosen](found.model))
 
     @property
     def loss(self) -> float:
@@ -247,14 +242,10 @@ class BothUnits(PenaltyPath):
         """Whether a finite optimum without a penalty was proved to exist, in our units."""
         return self._paths[0].has_finite_optimum()
 
-    def units(self, units: Units) -> Units:
-        """Units to continue in."""
-        return as_given(units) if self._chosen else units
-
     @property
-    def remark(self) -> str:
-        """Remark for the verdict, if the given units were better."""
-        return GIVEN_UNITS if self._chosen else ""
+    def uses_given_units(self) -> bool:
+        """Whether the path in the given units is better."""
+        return self._chosen == 1
 
 
 def has_unit_norms(block: Block) -> bool:
@@ -266,13 +257,6 @@ def has_unit_norms(block: Block) -> bool:
     lengths = np.diff(matrix.indptr)
     norms = np.add.reduceat(values, matrix.indptr[:-1])[lengths > 0]
     return bool(norms.size and np.all(np.abs(norms - 1.0) <= _NORM_ROUNDING))
-
-
-def as_given(units: Units) -> Units:
-    """Units in which the columns stay as given."""
-    given = units.copy()
-    given.scale = np.where(units.scale > 0.0, 1.0, 0.0)
-    return given
 
 
 #: 1 − uLA below which the other rows do not determine the prediction of a row; it is then that of the intercept alone.
@@ -312,18 +296,8 @@ class LeaveOneOut(RowSum):
 def leave_one_out(objective: Objective, pieces: Pieces, model: Array, inverse: Array, *, single: bool = False) -> Array:
     """The loss of each row of positive weight, had u = min(v, 1) of it been left out.
 
-    Parameters
-    ----------
-    objective : Objective
-        The loss.
-    pieces : Pieces
-        Rows in the units of the model.
-    model : ndarray
-        The optimum with all rows, (features + 1) × free outputs.
-    inverse : ndarray
-        H⁻¹ there, of the penalised objective.
-    single : bool
-        Whether leverages in single precision are enough.
+    ``model`` is the optimum with all rows, and ``inverse`` H⁻¹ there, of the penalised objective. Leverages in single
+    precision are enough if ``single``.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return np.concatenate(list(pieces.map(lambda piece: _of_piece(objective, piece, model, inverse, single))))

@@ -33,7 +33,7 @@ from sgdone.newton.penalty_path import (
 from sgdone.rows.rows import Block, Scaling
 from sgdone.sums.pieces import PIECE, BlockPieces, pieces_of
 from sgdone.sums.row_sum import merged
-from sgdone.sums.system import System
+from sgdone.sums.system import System, constant_model
 
 Array = NDArray[np.float64]
 
@@ -144,16 +144,8 @@ _FLAT, _ROUNDING = 1e-14, 1e-12
 class RidgePath(PenaltyPath):
     """The optimum of the squared loss for all penalties, and the best of them.
 
-    Parameters
-    ----------
-    system : System
-        The squared loss, the penalty if it is given, and the units in which it acts.
-    pieces : BlockPieces
-        Rows in these units.
-    sums : Gram, optional
-        Their sums in the user's units, if they are known.
-    one_pass : bool
-        Whether the rows cannot be read again.
+    ``sums`` are those of the rows in the user's units, if they are known; ``one_pass`` says that the rows cannot be
+    read again.
     """
 
     def __init__(
@@ -162,6 +154,7 @@ class RidgePath(PenaltyPath):
         self.system, self.objective, self.pieces = system, system.objective, pieces
         self._sums, self._one_pass = sums, one_pass
         self.grid: PenaltyGrid = PenaltyGrid()
+        self._best = PenaltyOptimum(constant_model(system, pieces.block))
 
     def evaluations(self) -> Readings:
         """Read the rows once for the sums, and once more for leaving out rows, if that is worthwhile."""
@@ -186,7 +179,9 @@ class RidgePath(PenaltyPath):
             self.evaluated = _evaluated(float(rss.min()) / found.weight)
             yield None
             losses = self._leave_one_out(spectrum, lams)
-        scores = spectrum.generalised(lams, rss) if losses is None else self._means(losses)
+        scores = spectrum.generalised(lams, rss)
+        if losses is not None:
+            scores = means(losses, np.concatenate([piece.weights for piece in rows]))
         place = self._choose(spectrum, found, lams, scores, losses)
         self.evaluated = _evaluated(float(rss[place]) / found.weight)
 
@@ -234,10 +229,6 @@ class RidgePath(PenaltyPath):
                 parts.append(0.5 * np.where(alone, spectrum.mean_target - labels[:, None], residuals) ** 2)
         return np.concatenate(parts)
 
-    def _means(self, losses: Array) -> Array:
-        weights = np.concatenate([piece.weights for piece in self.pieces])
-        return means(losses, weights)
-
 
 def _evaluated(square: float) -> Evaluated:
     return Evaluated(0.5 * square, math.sqrt(square))
@@ -265,15 +256,12 @@ class _Spectrum:
         shares = lams / (self.values[:, None] + lams)
         return np.asarray(unexplained + (squares[:, None] * shares**2).sum(axis=0))
 
-    def freedom_left(self, lams: Array) -> Array:
-        """Σv less the degrees of freedom at each penalty."""
-        left = (lams / (self.values[:, None] + lams)).sum(axis=0)
-        whole = self._weight - float(self._fit_intercept) - self.values.size
-        return np.asarray(left + (whole if whole > _ROUNDING * self._weight else 0.0))
-
     def generalised(self, lams: Array, rss: Array) -> Array:
         """Generalised cross-validation (Golub, Heath & Wahba 1979): half the mean squared error of new rows."""
-        left = np.maximum(self.freedom_left(lams), np.finfo(np.float64).tiny)
+        # Σv less the degrees of freedom at each penalty.
+        left = (lams / (self.values[:, None] + lams)).sum(axis=0)
+        whole = self._weight - float(self._fit_intercept) - self.values.size
+        left = np.maximum(left + (whole if whole > _ROUNDING * self._weight else 0.0), np.finfo(np.float64).tiny)
         return np.asarray(0.5 * self._weight * rss / left**2)
 
     def is_constant(self, lams: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Newton's method on Σvℓ + ½Σλw²: points, directions, and a search that yields the sum it needs and is sent its value.
+"""Newton's method on Σvℓ + ½Σλw²: a search that yields the sum it needs and is sent its value, and its directions.
 
 Directions come from factors of the curvature, or from conjugate gradients. The caller answers from memory, from files
 or from the partitions of a cluster: see `sgdone.sums.row_sum.together` for several searches on the same readings.
@@ -20,8 +20,198 @@ from sgdone.sums.second_order import Curvature, CurvatureProduct, SecondOrder, S
 from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
+#: Generator that yields sums, is sent their values, and returns the minimum.
+Search = Generator[RowSum, Any, "SearchResult"]
+
+#: Newton's decrement of an optimum: every coefficient is within 1e-4 standard errors of the exact one.
+EXACT = 5e-9
+#: Largest number of steps of a search, and of consecutive steps that do not lower the objective.
+MOST_STEPS, _MOST_IDLE = 60, 6
+#: Fractions of a step that are tried, until the objective decreases enough.
+STEP_FRACTIONS = tuple(0.5**k for k in range(40))
+#: Fraction of the decrease predicted by the gradient that a step must reach, and rounding of the objective.
+SUFFICIENT_DECREASE, ROUNDING = 1e-4, 1e-13
+#: Residuals below this share of the targets are rounding errors.
+RESIDUAL_ROUNDING = 1e-11
+#: Share of the objective that matters where all rows are predicted almost without loss; and tolerance above which a
+#: search is rough, because its optima are only compared on other rows.
+_LITTLE, _ROUGH = 0.1, 1e-3
+
+
+@final
+@dataclass(frozen=True)
+class Point:
+    """The objective Σvℓ + ½Σλw² at a model."""
+
+    #: (features + 1) × free outputs.
+    model: Array
+    #: Loss, gradient and curvature of Σvℓ there.
+    sums: SecondOrder
+    #: The objective.
+    value: float
+    #: Its gradient.
+    gradient: Array
+    #: λ of each row of the model; 0 for that of the intercepts, infinite for one that stays 0.
+    penalties: Array
+
+    @classmethod
+    def of(cls, sums: SecondOrder, model: Array, penalties: Array) -> "Point":
+        """Add the penalty to sums over rows."""
+        free = np.isfinite(penalties)
+        if free.all():
+            pull = penalties[:, None] * model
+            gradient = sums.gradient + pull
+        else:
+            pull = np.where(free, penalties, 0.0)[:, None] * model
+            gradient = np.where(free[:, None], sums.gradient + pull, 0.0)
+        return cls(model, sums, sums.loss + 0.5 * float(np.vdot(pull, model)), gradient, penalties)
+
+    def decrement(self, direction: Array) -> float:
+        """gᵀH⁻¹g/2: to second order, by how much the objective exceeds its minimum."""
+        return max(0.0, -0.5 * float(np.vdot(self.gradient, direction)))
+
+
+@final
+@dataclass(frozen=True)
+class Problem:
+    """The objective Σvℓ + ½Σλw² over rows."""
+
+    #: The loss, and the units of the rows.
+    system: System
+    #: λ of each row of a model: see `sgdone.sums.system.System.penalties`.
+    penalties: Array
+    #: Number of rows of positive weight.
+    n_rows: int
+    #: Variance of targets about their predictions below which it is rounding.
+    least_dispersion: float = 0.0
+
+    def penalised(self, lam: float) -> "Problem":
+        """The problem with another penalty."""
+        return replace(self, penalties=self.system.penalties(lam))
+
+    def second_order(self, model: Array, curvature: Curvature) -> SecondOrderAt:
+        """The sum to request at a model."""
+        return SecondOrderAt(self.system, model, curvature)
+
+    def at(self, model: Array, sums: SecondOrder) -> Point:
+        """A model with its sums."""
+        return Point.of(sums, model, self.penalties)
+
+    def dispersion(self, sums: SecondOrder) -> float:
+        """`SecondOrder.dispersion`, at least ``least_dispersion``."""
+        return max(sums.dispersion(self.system.objective), self.least_dispersion)
+
+    def enough(self, tol: float, at: Point) -> float:
+        """Decrement at which a search ends: any, where the residuals of a regression are rounding errors."""
+        if 0.0 < at.sums.dispersion(self.system.objective) <= self.least_dispersion:
+            return np.inf
+        wanted = tol * min(1.0, at.sums.weight / self.n_rows) * self.dispersion(at.sums)
+        if self.system.objective.is_regression or tol > _ROUGH:
+            return wanted
+        # Where all rows are predicted almost without loss, little of it matters.
+        return wanted * min(1.0, _LITTLE * at.value) ** 2
+
+
+@final
+@dataclass(frozen=True)
+class SearchResult:
+    """Result of a search."""
+
+    #: In the units of the system. A search with a ``tol`` above `EXACT` makes one more step at the end.
+    model: Array
+    #: The model that was evaluated last, with its sums.
+    at: Point
+    #: To second order, by how much the objective exceeds its minimum there, over the dispersion of a regression.
+    decrement: float
+    #: Steps made.
+    steps: int
+    #: Whether no step lowered the objective, or too many were made.
+    stalled: bool = False
+
+
+@dataclass
+class SearchProgress:
+    """Progress of a search: the last accepted point, and the last decrement."""
+
+    at: Point | None = None
+    decrement: float = np.inf
+
+    @property
+    def model(self) -> Array | None:
+        """The model; None before the first sum."""
+        return None if self.at is None else self.at.model
+
+    @property
+    def value(self) -> float:
+        """The objective there; NaN before the first sum."""
+        return np.nan if self.at is None else self.at.value
+
+
+def minimise(
+    problem: Problem,
+    start: Array,
+    tol: float,
+    directions: "Directions",
+    *,
+    known: SecondOrder | None = None,
+    most_steps: int = MOST_STEPS,
+    progress: SearchProgress | None = None,
+) -> Search:
+    """Minimise until the decrement is at most ``tol``.
+
+    Parameters
+    ----------
+    problem : Problem
+        The objective to minimise.
+    start : ndarray
+        The model to start from.
+    tol : float
+        Decrement that is small enough.
+    directions : Directions
+        How directions are found.
+    known : SecondOrder, optional
+        The sums at the start, if they were evaluated for another penalty: then one step at least is made.
+    most_steps : int
+        Steps after which the search has stalled.
+    progress : SearchProgress, optional
+        Updated with the progress of the search.
+    """
+    progress = progress or SearchProgress()
+    model = np.where(np.isfinite(problem.penalties)[:, None], start, 0.0)
+    first = known if known is not None else (yield problem.second_order(model, directions.first_curvature))
+    at, idle, decrement = problem.at(model, first), 0, np.inf
+    if not (np.isfinite(at.value) and np.all(np.isfinite(at.gradient))):
+        raise OverflowError("the loss of the start is too large")
+    for step in range(most_steps):
+        progress.at = at
+        at, direction = yield from directions.at(at)
+        if direction is not None and tol > EXACT and at.decrement(direction) <= problem.enough(tol, at):
+            # With a tolerance above the exact one, callers use the curvature there.
+            at, direction = yield from directions.with_curvature(at, direction)
+        if direction is None:
+            progress.decrement = np.inf
+            return SearchResult(at.model, at, np.inf, step, stalled=True)
+        decrement, unit, enough = at.decrement(direction), problem.dispersion(at.sums), problem.enough(tol, at)
+        progress.decrement = decrement
+        if decrement <= enough and at.sums is not known:
+            last = direction if tol > EXACT and directions.are_exact else 0.0
+            return SearchResult(at.model + last, at, 0.0 if np.isinf(enough) else decrement / unit, step)
+        for share in STEP_FRACTIONS:
+            model = at.model + share * direction
+            tried = problem.at(model, (yield problem.second_order(model, directions.curvature)))
+            if tried.value <= at.value - 2.0 * SUFFICIENT_DECREASE * share * decrement + ROUNDING * abs(at.value):
+                break
+        else:
+            return SearchResult(at.model, at, decrement / unit, step, stalled=True)
+        idle = 0 if tried.value < at.value - ROUNDING * abs(at.value) else idle + 1
+        at = tried
+        if idle == _MOST_IDLE:
+            break
+    return SearchResult(at.model, at, decrement / problem.dispersion(at.sums), step + 1, stalled=True)
+
+
 #: Generator that yields the sums it needs, and returns a point and the direction there.
-Found = Generator[RowSum, Any, tuple["Point", "Array | None"]]
+Found = Generator[RowSum, Any, tuple[Point, Array | None]]
 
 #: Largest number of coefficients whose curvature is factorised: beyond, its memory and its time grow too large.
 MOST_FACTORISED = 4096
@@ -40,48 +230,6 @@ _EARLIER_RESIDUAL, _MOST_WITH_EARLIER = 0.1, 12
 #: Share of the gradient that is not explained by the curvature; and, in squares of standard errors, a gradient that is
 #: rounding.
 _NO_CURVATURE, _NO_GRADIENT = 1e-3, 1e-12
-
-
-@final
-@dataclass(frozen=True)
-class Point:
-    """The objective Σvℓ + ½Σλw² at a model.
-
-    Parameters
-    ----------
-    model : ndarray
-        (features + 1) × free outputs.
-    sums : SecondOrder
-        Loss, gradient and curvature of Σvℓ there.
-    value : float
-        The objective.
-    gradient : ndarray
-        Its gradient.
-    penalties : ndarray
-        λ of each row of the model; 0 for that of the intercepts, infinite for one that stays 0.
-    """
-
-    model: Array
-    sums: SecondOrder
-    value: float
-    gradient: Array
-    penalties: Array
-
-    @classmethod
-    def of(cls, sums: SecondOrder, model: Array, penalties: Array) -> "Point":
-        """Add the penalty to sums over rows."""
-        free = np.isfinite(penalties)
-        if free.all():
-            pull = penalties[:, None] * model
-            gradient = sums.gradient + pull
-        else:
-            pull = np.where(free, penalties, 0.0)[:, None] * model
-            gradient = np.where(free[:, None], sums.gradient + pull, 0.0)
-        return cls(model, sums, sums.loss + 0.5 * float(np.vdot(pull, model)), gradient, penalties)
-
-    def decrement(self, direction: Array) -> float:
-        """gᵀH⁻¹g/2: to second order, by how much the objective exceeds its minimum."""
-        return max(0.0, -0.5 * float(np.vdot(self.gradient, direction)))
 
 
 @final
@@ -162,20 +310,14 @@ def _lapack(name: str, dtype: Any) -> Any:
 
 
 class Directions(ABC):
-    """How Newton's method finds a direction −H⁻¹g, for one search.
+    """A way to find the directions −H⁻¹g of Newton's method, for one search."""
 
-    Attributes
-    ----------
-    system : System
-        Units of the sums.
-    """
-
+    #: Units of the sums.
+    system: System
     #: Curvature that is requested at each model that is tried.
     curvature: Curvature
     #: Whether directions are exact, so that a last step can be made without evaluating the objective after it.
     are_exact: ClassVar[bool] = True
-
-    system: System
 
     @property
     def first_curvature(self) -> Curvature:
@@ -214,13 +356,9 @@ class ByFactors(Directions):
         Whether single precision is enough, because an expensive curvature only preconditions.
     constant : bool
         Whether the curvature is the same everywhere: it is evaluated once.
-
-    Attributes
-    ----------
-    curved : Point
-        Where the curvature was evaluated last.
     """
 
+    #: Where the curvature was evaluated last.
     curved: Point
 
     def __init__(
@@ -232,7 +370,7 @@ class ByFactors(Directions):
         single: bool = False,
         constant: bool = False,
     ) -> None:
-        self.system, self._factors, self._single, self._constant = system, factors, single, constant
+        self.system, self._factors, self.single, self._constant = system, factors, single, constant
         self._full: Curvature = "single" if single else "full"
         self.curvature = self._full if cheap and not constant else "none"
 
@@ -246,11 +384,6 @@ class ByFactors(Directions):
         """Factors of the curvature that was evaluated last."""
         assert self._factors is not None
         return self._factors
-
-    @property
-    def single(self) -> bool:
-        """Whether the curvature is in single precision."""
-        return self._single
 
     def at(self, at: Point) -> Found:
         """Direction from factors, or by conjugate gradients if the curvature was evaluated elsewhere."""
@@ -270,7 +403,7 @@ class ByFactors(Directions):
         return self._by_curvature(Point.of(sums, at.model, at.penalties))
 
     def _by_curvature(self, at: Point) -> tuple[Point, Array | None]:
-        self._factors = Factors.of(at.sums.curvature, at.penalties, at.model.shape[1], single=self._single)
+        self._factors = Factors.of(at.sums.curvature, at.penalties, at.model.shape[1], single=self.single)
         self.curved = at
         direction = -self.factors.solve(at.gradient)
         return at, None if self.factors.cholesky is None and self._is_flat(at, direction) else direction
@@ -294,14 +427,7 @@ class ByFactors(Directions):
 class ByProducts(Directions):
     """Directions by conjugate gradients, preconditioned by the diagonal of the curvature.
 
-    Parameters
-    ----------
-    system : System
-        Units of the sums.
-    residual : float
-        Residual relative to the gradient.
-    most_products : int
-        Products after which a direction is used as it is.
+    They end at a ``residual`` relative to the gradient, or after ``most_products``.
     """
 
     curvature = "diagonal"
@@ -318,12 +444,8 @@ class ByProducts(Directions):
         precondition = partial(np.multiply, inverse)
         search = conjugate_gradients(self.system, at, precondition, self._residual, self._most_products)
         direction, _ = yield from search
-        return at, None if _leads_nowhere(at, direction) else direction
-
-
-def _leads_nowhere(at: Point, direction: Array) -> bool:
-    """Whether there is no direction although there is a gradient: the objective has no curvature along it."""
-    return bool(at.gradient.any() and not direction.any())
+        # No direction although there is a gradient: the objective has no curvature along it.
+        return at, None if at.gradient.any() and not direction.any() else direction
 
 
 def conjugate_gradients(
@@ -357,177 +479,3 @@ def conjugate_gradients(
         before, reduced = reduced, float(np.vdot(residual, conditioned))
         towards = conditioned + (reduced / before) * towards
     return solution, reduced <= residual_wanted**2 * first
-
-
-#: Generator that yields sums, is sent their values, and returns the minimum.
-Search = Generator[RowSum, Any, "SearchResult"]
-
-#: Newton's decrement of an optimum: every coefficient is within 1e-4 standard errors of the exact one.
-EXACT = 5e-9
-#: Largest number of steps of a search, and of consecutive steps that do not lower the objective.
-MOST_STEPS, _MOST_IDLE = 60, 6
-#: Fractions of a step that are tried, until the objective decreases enough.
-STEP_FRACTIONS = tuple(0.5**k for k in range(40))
-#: Fraction of the decrease predicted by the gradient that a step must reach, and rounding of the objective.
-SUFFICIENT_DECREASE, ROUNDING = 1e-4, 1e-13
-#: Residuals below this share of the targets are rounding errors.
-RESIDUAL_ROUNDING = 1e-11
-#: Share of the objective that matters where all rows are predicted almost without loss; and tolerance above which a
-#: search is rough, because its optima are only compared on other rows.
-_LITTLE, _ROUGH = 0.1, 1e-3
-
-
-@final
-@dataclass(frozen=True)
-class Problem:
-    """The objective Σvℓ + ½Σλw² over rows.
-
-    Parameters
-    ----------
-    system : System
-        The loss, and the units of the rows.
-    penalties : ndarray
-        λ of each row of a model: see `sgdone.sums.system.System.penalties`.
-    n_rows : int
-        Number of rows of positive weight.
-    least_dispersion : float
-        Variance of targets about their predictions below which it is rounding.
-    """
-
-    system: System
-    penalties: Array
-    n_rows: int
-    least_dispersion: float = 0.0
-
-    def penalised(self, lam: float) -> "Problem":
-        """The problem with another penalty."""
-        return replace(self, penalties=self.system.penalties(lam))
-
-    def second_order(self, model: Array, curvature: Curvature) -> SecondOrderAt:
-        """The sum to request at a model."""
-        return SecondOrderAt(self.system, model, curvature)
-
-    def at(self, model: Array, sums: SecondOrder) -> Point:
-        """A model with its sums."""
-        return Point.of(sums, model, self.penalties)
-
-    def dispersion(self, sums: SecondOrder) -> float:
-        """`SecondOrder.dispersion`, at least ``least_dispersion``."""
-        return max(sums.dispersion(self.system.objective), self.least_dispersion)
-
-    def enough(self, tol: float, at: Point) -> float:
-        """Decrement at which a search ends: any, where the residuals of a regression are rounding errors."""
-        if 0.0 < at.sums.dispersion(self.system.objective) <= self.least_dispersion:
-            return np.inf
-        wanted = tol * min(1.0, at.sums.weight / self.n_rows) * self.dispersion(at.sums)
-        if self.system.objective.is_regression or tol > _ROUGH:
-            return wanted
-        # Where all rows are predicted almost without loss, little of it matters.
-        return wanted * min(1.0, _LITTLE * at.value) ** 2
-
-
-@final
-@dataclass(frozen=True)
-class SearchResult:
-    """Result of a search.
-
-    Parameters
-    ----------
-    model : ndarray
-        In the units of the system. A search with a ``tol`` above `EXACT` makes one more step at the end.
-    at : Point
-        The model that was evaluated last, with its sums.
-    decrement : float
-        To second order, by how much the objective exceeds its minimum there, over the dispersion of a regression.
-    steps : int
-        Steps made.
-    stalled : bool
-        Whether no step lowered the objective, or too many were made.
-    """
-
-    model: Array
-    at: Point
-    decrement: float
-    steps: int
-    stalled: bool = False
-
-
-@dataclass
-class SearchProgress:
-    """Progress of a search: the last accepted point, and the last decrement."""
-
-    at: Point | None = None
-    decrement: float = np.inf
-
-    @property
-    def model(self) -> Array | None:
-        """The model; None before the first sum."""
-        return None if self.at is None else self.at.model
-
-    @property
-    def value(self) -> float:
-        """The objective there; NaN before the first sum."""
-        return np.nan if self.at is None else self.at.value
-
-
-def minimise(
-    problem: Problem,
-    start: Array,
-    tol: float,
-    directions: Directions,
-    *,
-    known: SecondOrder | None = None,
-    most_steps: int = MOST_STEPS,
-    progress: SearchProgress | None = None,
-) -> Search:
-    """Minimise until the decrement is at most ``tol``.
-
-    Parameters
-    ----------
-    problem : Problem
-        The objective to minimise.
-    start : ndarray
-        The model to start from.
-    tol : float
-        Decrement that is small enough.
-    directions : Directions
-        How directions are found.
-    known : SecondOrder, optional
-        The sums at the start, if they were evaluated for another penalty: then one step at least is made.
-    most_steps : int
-        Steps after which the search has stalled.
-    progress : SearchProgress, optional
-        Updated with the progress of the search.
-    """
-    progress = progress or SearchProgress()
-    model = np.where(np.isfinite(problem.penalties)[:, None], start, 0.0)
-    first = known if known is not None else (yield problem.second_order(model, directions.first_curvature))
-    at, idle, decrement = problem.at(model, first), 0, np.inf
-    if not (np.isfinite(at.value) and np.all(np.isfinite(at.gradient))):
-        raise OverflowError("the loss of the start is too large")
-    for step in range(most_steps):
-        progress.at = at
-        at, direction = yield from directions.at(at)
-        if direction is not None and tol > EXACT and at.decrement(direction) <= problem.enough(tol, at):
-            # With a tolerance above the exact one, callers use the curvature there.
-            at, direction = yield from directions.with_curvature(at, direction)
-        if direction is None:
-            progress.decrement = np.inf
-            return SearchResult(at.model, at, np.inf, step, stalled=True)
-        decrement, unit, enough = at.decrement(direction), problem.dispersion(at.sums), problem.enough(tol, at)
-        progress.decrement = decrement
-        if decrement <= enough and at.sums is not known:
-            last = direction if tol > EXACT and directions.are_exact else 0.0
-            return SearchResult(at.model + last, at, 0.0 if np.isinf(enough) else decrement / unit, step)
-        for share in STEP_FRACTIONS:
-            model = at.model + share * direction
-            tried = problem.at(model, (yield problem.second_order(model, directions.curvature)))
-            if tried.value <= at.value - 2.0 * SUFFICIENT_DECREASE * share * decrement + ROUNDING * abs(at.value):
-                break
-        else:
-            return SearchResult(at.model, at, decrement / unit, step, stalled=True)
-        idle = 0 if tried.value < at.value - ROUNDING * abs(at.value) else idle + 1
-        at = tried
-        if idle == _MOST_IDLE:
-            break
-    return SearchResult(at.model, at, decrement / problem.dispersion(at.sums), step + 1, stalled=True)

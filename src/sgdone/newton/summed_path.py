@@ -53,20 +53,13 @@ _LEAST, _MOST = -3, 5
 @final
 @dataclass
 class ChosenPenalty:
-    """A penalty, and a model near its optimum; while the penalty is chosen, the best so far.
+    """A penalty, and a model near its optimum; while the penalty is chosen, the best so far."""
 
-    Parameters
-    ----------
-    lam : float
-        λ of Σvℓ + ½λ‖w‖².
-    start : ndarray
-        The model that a search at this penalty starts from.
-    progress : SearchProgress
-        Progress of that search, over all rows or those without the validation rows.
-    """
-
+    #: λ of Σvℓ + ½λ‖w‖².
     lam: float
+    #: The model that a search at this penalty starts from.
     start: Array
+    #: Progress of that search, over all rows or those without the validation rows.
     progress: SearchProgress = field(default_factory=SearchProgress)
 
     @property
@@ -84,30 +77,9 @@ class ChosenPenalty:
 class SummedPath(PenaltyPath):
     """The optimum at a penalty that is given, or chosen by sums over all rows, wherever they are.
 
-    Parameters
-    ----------
-    problem : Problem
-        The objective; its penalties are not used.
-    chosen : ChosenPenalty
-        The penalty or a first guess, and a model to start from.
-    unit : float
-        Variance of the targets about that model; 1 in classification.
-    key : int
-        Draws validation rows.
-    chooses : bool
-        Whether the penalty is chosen.
-    is_near : bool
-        Whether the model to start from is near the optima: then the penalty is chosen by its first sums, and whether
-        classes are separated is not asked.
-
-    Attributes
-    ----------
-    found : SearchResult or None
-        The optimum, once it is known.
-    is_separated : bool
-        Whether some direction classifies all rows without error.
-    progress : SearchProgress
-        Progress of the search at the penalty.
+    ``chosen`` is the penalty or a first guess, with a model to start from; ``unit`` is the variance of the targets
+    about that model, 1 in classification, and ``key`` draws validation rows. Where the start is near the optima, the
+    penalty is chosen by its first sums, and whether classes are separated is not asked.
     """
 
     def __init__(
@@ -120,10 +92,14 @@ class SummedPath(PenaltyPath):
         chooses: bool,
         is_near: bool = False,
     ) -> None:
+        self.system = problem.system
         self._problem, self._chosen, self._unit, self._key = problem, chosen, unit, key
         self._chooses, self._is_near = chooses, is_near
+        #: The optimum, once it is known.
         self.found: SearchResult | None = None
+        #: Whether some direction classifies all rows without error.
         self.is_separated = False
+        #: Progress of the search at the penalty.
         self.progress = SearchProgress()
 
     def evaluations(self) -> Readings:
@@ -144,10 +120,10 @@ class SummedPath(PenaltyPath):
     @property
     def best(self) -> PenaltyOptimum:
         """The model so far."""
-        found, model = self.found, self.progress.model
+        found, model, lam = self.found, self.progress.model, self._chosen.lam
         if found is not None:
-            return PenaltyOptimum(found.model, self._chosen.lam, np.empty(0), found.decrement)
-        return PenaltyOptimum(self._chosen.model if model is None else model, self._chosen.lam, np.empty(0), np.nan)
+            return PenaltyOptimum(found.model, lam, decrement=found.decrement)
+        return PenaltyOptimum(self._chosen.model if model is None else model, lam)
 
     @property
     def training_loss(self) -> float:
@@ -221,18 +197,9 @@ def separates(problem: Problem, found: SearchResult, lam: float) -> Generator[Ro
 
 
 def choose(problem: Problem, chosen: ChosenPenalty, unit: float, key: int) -> Choice:
-    """Choose the penalty of Σvℓ + ½λ‖w‖².
+    """Choose the penalty of Σvℓ + ½λ‖w‖²; ``chosen`` is updated with the choice so far, and returned.
 
-    Parameters
-    ----------
-    problem : Problem
-        The objective; its penalties are not used.
-    chosen : ChosenPenalty
-        A first guess, and a model to start from. It is updated with the choice so far, and returned.
-    unit : float
-        Variance of the targets about that model; 1 in classification.
-    key : int
-        Draws the validation rows.
+    The other parameters are those of `SummedPath`.
     """
     count = problem.system.n_coefficients
     known = count <= MOST_SUMMED and problem.n_rows >= ROWS_PER_COEFFICIENT * count
@@ -335,7 +302,7 @@ class _Tried:
 
 
 def _vertex(losses: dict[int, float], best: int) -> float:
-    """Where the parabola through the losses of three neighbours is lowest, from the middle one."""
+    """The lowest point of the parabola through the losses of three neighbours, from the middle one."""
     if best - 1 not in losses or best + 1 not in losses:
         return 0.0
     below, here, above = losses[best - 1], losses[best], losses[best + 1]

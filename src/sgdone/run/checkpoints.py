@@ -13,47 +13,34 @@ from sgdone.run.result import Trace
 @final
 @dataclass(frozen=True)
 class Snapshot:
-    """A run between two blocks of rows, or between two phases.
+    """A run between two blocks of rows, or between two phases."""
 
-    Parameters
-    ----------
-    state, rule_state
-        States of the method and of the rule.
-    trace : Trace
-        Measurements so far.
-    passes_begun, blocks_taken, rows_read : int
-        Where the run is: passes begun, blocks taken of the last of them, and rows read in all.
-    seconds : float
-        Duration of the run so far.
-    pass_loss : float
-        Mean progressive loss of the pass so far.
-    rows : tuple of int
-        Number of rows read in the first pass, and a digest of them: a run does not continue with other rows.
-    phase : {"main", "exact"}
-        The next phase.
-    position : int or None
-        Before the exact phase: the position in the last block taken.
-    ended : Stop or None
-        Before the exact phase: why the method ended.
-    """
-
+    #: States of the method and of the rule.
     state: Any
     rule_state: Any
+    #: Measurements so far.
     trace: Trace
+    #: Where the run is: passes begun, blocks taken of the last of them, and rows read in all.
     passes_begun: int
     blocks_taken: int
     rows_read: int
+    #: Duration of the run so far.
     seconds: float
+    #: Mean progressive loss of the pass so far.
     pass_loss: float
+    #: Number of rows read in the first pass, and a digest of them: a run does not continue with other rows.
     rows: tuple[int, int]
+    #: The next phase.
     phase: Literal["main", "exact"] = "main"
+    #: Before the exact phase: the position in the last block taken.
     position: int | None = None
+    #: Before the exact phase: why the method ended.
     ended: Stop | None = None
 
 
 @final
 class Checkpoints:
-    """Schedule and writer of snapshots.
+    """Schedule and writer of snapshots, and the one to go on from.
 
     Parameters
     ----------
@@ -61,19 +48,21 @@ class Checkpoints:
         Writes a snapshot; returns whether that was possible.
     every : float
         Seconds between two snapshots.
+    last : Snapshot, optional
+        A snapshot of the same run, to go on from, bit for bit.
     """
 
-    def __init__(self, write: Callable[[Snapshot], bool], every: float) -> None:
-        self._write, self._every = write, every
-        self._last = time.monotonic()
+    def __init__(self, write: Callable[[Snapshot], bool], every: float, last: Snapshot | None = None) -> None:
+        self._write, self._every, self.last = write, every, last
+        self._written = time.monotonic()
 
     @property
     def is_due(self) -> bool:
         """Whether it is time for the next snapshot, or a signal was received."""
-        return bool(interruption.received()) or time.monotonic() - self._last >= self._every
+        return bool(interruption.received()) or time.monotonic() - self._written >= self._every
 
     def write(self, snapshot: Snapshot) -> bool:
         """Write a snapshot; returns whether that was possible."""
         written = self._write(snapshot)
-        self._last = time.monotonic()
+        self._written = time.monotonic()
         return written

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -31,19 +31,15 @@ _ENTRIES_IN_CHUNK = 1 << 24
 @final
 @dataclass(frozen=True)
 class Clock:
-    """The time of a fit, which its runs share.
+    """The time of a fit, which its runs share."""
 
-    Parameters
-    ----------
-    began : float
-        When the fit began, by ``time.perf_counter``.
-    turn, turns : int
-        Number of this run among those that follow each other, from 0, and their number.
-    """
-
+    #: When the fit began, by ``time.perf_counter``.
     began: float = field(default_factory=lambda: time.perf_counter())
+    #: Number of this run among those that follow each other, from 0, and their number.
     turn: int = 0
     turns: int = 1
+    #: Readings of all rows before the runs, which are part of them.
+    earlier: Sequence[TraceRow] = ()
 
 
 def run(
@@ -60,9 +56,7 @@ def run(
     monitors: Sequence[Monitor] = (),
     block_size: int | None = None,
     checkpoints: Checkpoints | None = None,
-    snapshot: Snapshot | None = None,
     clock: Clock | None = None,
-    earlier: Sequence[TraceRow] = (),
 ) -> Result:
     """Train until a rule stops it.
 
@@ -93,13 +87,9 @@ def run(
     block_size : int, optional
         Rows between two calls of the rules; it never changes a result.
     checkpoints : Checkpoints, optional
-        Writes snapshots of the run between blocks of rows, and between phases.
-    snapshot : Snapshot, optional
-        A snapshot of the same run, to go on from, bit for bit.
+        Writes snapshots of the run between blocks of rows, and between phases, and has the one to go on from, if any.
     clock : Clock, optional
         The clock of the fit that the run is part of; by default one that starts now.
-    earlier : sequence of TraceRow
-        Readings of all rows before the run, which are part of it.
 
     Examples
     --------
@@ -120,9 +110,11 @@ def run(
     required = [phase for phase in phases if not phase.is_optional]
     if len(required) != 1:
         raise ValueError(f"a run has one phase that is not optional; got {len(required)}")
-    main = required[0]
-    if resume is not None or snapshot is not None:
-        phases = (main,) if resume is not None else phases[phases.index(main) :]
+    main, snapshot = required[0], None if checkpoints is None else checkpoints.last
+    if resume is not None:
+        phases = (main,)
+    elif snapshot is not None:
+        phases = phases[phases.index(main) :]
     with interruption.interruptible():  # the first rows may be long in coming
         check_needs(main, objective, stop, source, step, monitors)
         main.check_fits_in_memory(source.n_features, objective.n_outputs)
@@ -133,38 +125,24 @@ def run(
         elif resume is None:
             stream.skip_unused()
     loop = TrainingLoop(
-        stream, rng, main, objective, stop, resume, hooks, monitors, block_size, checkpoints, clock or Clock(), earlier
+        stream, rng, main, objective, stop, resume, hooks, monitors, block_size, checkpoints, clock or Clock()
     )
-    best, trained = None, list[Method]()
+    best: EndedPhase | None = None
     for phase in phases:
-        # The exact phase is listed twice: before the bank, or after it.
-        if phase in trained or not loop.may_continue(best):
-            continue
-        if phase is main and best is None:
-            best = loop.train_main(start, step, resume, snapshot)
-        elif phase is not main and loop.is_worthwhile(phase, best):
+        if phase is main:
+            best = best or loop.train_main(start, step, resume, snapshot)
+        elif loop.is_worthwhile(phase, best):
             best = loop.train_optional(phase, best)
-            trained.append(phase)
     assert best is not None
     return loop.result(best, automatic_step=step is None)
 
 
 @final
 class ActiveRule:
-    """A rule with its state.
+    """A rule with its state, which may be one that another run left; rows of a stream are held out for it.
 
-    Parameters
-    ----------
-    rule : StopRule
-        The user's rule. One that may never fire gets a budget of 100 passes, unless the rows are part of a stream.
-    stream : Stream
-        Where rows are held out for the rule.
-    state : Any
-        The state that another run left; None starts the rule.
-    bounded : bool
-        Whether the method is certain to end by itself.
-    passes_before : int
-        Passes of earlier phases, which the budget of 100 passes does not count.
+    A rule that may never fire gets a budget of 100 passes, those of earlier phases apart, unless the method is certain
+    to end by itself (``bounded``) or the rows are part of a stream.
     """
 
     def __init__(
@@ -172,20 +150,13 @@ class ActiveRule:
     ) -> None:
         self._has_budget = not (bounded or rule.bounded or stream.source.part_of_stream)
         self.rule = rule | _Safeguard(100 + passes_before) if self._has_budget else rule
-        if state is None:
-            self.state = self.rule.start(stream.n_rows)
-            self._hold_out(stream)
-        elif self._has_budget:
-            self.state = self.rule.start(stream.n_rows)
-            self.state.states[0] = state
-        else:
-            self.state = state
-
-    def _hold_out(self, stream: Stream) -> None:
-        if self.rule.hold_out:
+        self.state = self.rule.start(stream.n_rows) if state is None or self._has_budget else state
+        if state is None and self.rule.hold_out:
             held = stream.hold_out(self.rule.hold_out)
             check_rows(stream.block, held.rows)
             self.rule.validate_on(self.state, held.X, held.labels)
+        elif state is not None and self._has_budget:
+            self.state.states[0] = state
 
     @property
     def own_state(self) -> Any:
@@ -220,16 +191,22 @@ class _Safeguard(StopRule):
         return None if n_rows is None else self.passes * n_rows
 
     def next_pause(self, state: int | None) -> Pause:
-        """Next pause of the budget."""
         return MaxPasses(self.passes).next_pause(state)
 
     def observe(self, state: int | None, progress: Progress) -> Stop | None:
-        """Reason to stop, once the budget is spent."""
         return MaxPasses(self.passes).observe(state, progress)
 
     def describe(self, state: int | None, progress: Progress) -> str:
         """Empty description, because the user did not give the budget."""
         return ""
+
+
+class RunningPhase(NamedTuple):
+    """A phase that is trained: its method, the method's state, and the rule that ends it."""
+
+    method: Method
+    state: Any
+    rule: ActiveRule
 
 
 @final
@@ -249,23 +226,23 @@ class TrainingLoop:
         block_size: int | None,
         checkpoints: Checkpoints | None,
         clock: Clock,
-        earlier: Sequence[TraceRow],
     ) -> None:
         self.source, self.stream, self._rng = stream.source, stream, rng
         self._main, self._objective, self._stop = main, objective, stop
         same_rule = resume is not None and resume.rule in ("", stop.state_key)
         self._rule = ActiveRule(stop, stream, resume.rule_state if resume is not None and same_rule else None)
-        self.trace = Trace(earlier, task=objective.task)
+        self.trace = Trace(clock.earlier, task=objective.task)
         self._hooks, self._monitors, self._checkpoints = hooks, monitors, checkpoints
         self._began = clock.began
         self._turn = Turn(self._seconds, clock.turn, clock.turns)
         #: Rows read and passes begun before the stream, and passes of optional phases.
-        self._passes_before = len(earlier)
+        self._passes_before = len(clock.earlier)
         self._rows_before = self._passes_before * (stream.n_rows or 0)
         self._optional_passes = 0.0
         #: Updates of the phase before this one, and those in addition to the method's whose model is returned.
         self._updates_before = self._further_updates = 0
         self._main_state: Any = None
+        self._tried: list[Method] = []
         #: Remarks about discarded phases, for the verdict.
         self._remarks: list[str] = []
         #: The snapshot between two phases, and whether the last snapshot could be written.
@@ -277,36 +254,31 @@ class TrainingLoop:
         #: Whether a callback has requested the end.
         self._was_asked_to_stop = False
 
-    def may_continue(self, best: EndedPhase | None) -> bool:
+    def is_worthwhile(self, phase: Method, best: EndedPhase | None) -> bool:
+        """Whether an optional phase may follow, can be used, and is expected to gain more than it costs."""
+        # The exact phase is listed twice: before the bank, or after it.
+        if phase in self._tried or not self._may_continue(best):
+            return False
+        if mismatch(phase, self._objective, phase.rule(self._stop), self.source):
+            return False
+        return phase.is_worthwhile(self._objective, self.stream, self._stop, best)
+
+    def _may_continue(self, best: EndedPhase | None) -> bool:
         """Whether another phase may follow: not once a person or a budget that the user gave has ended the run."""
         if best is None or self._was_asked_to_stop:
             return best is None
         spent = best.ended.status is Status.BUDGET_SPENT and not self._stop.bounded
         return best.ended.status is Status.CONVERGED or spent
 
-    def is_worthwhile(self, phase: Method, best: EndedPhase | None) -> bool:
-        """Whether an optional phase can be used, and is expected to gain more than it costs."""
-        if mismatch(phase, self._objective, phase.rule(self._stop), self.source):
-            return False
-        return phase.is_worthwhile(self._objective, self.stream, self._stop, best)
-
     def train_main(
-        self,
-        start: Model | None,
-        step: StepSize | None,
-        resume: Result | None,
-        snapshot: Snapshot | None,
+        self, start: Model | None, step: StepSize | None, resume: Result | None, snapshot: Snapshot | None
     ) -> EndedPhase:
         """Train the main method, or continue it."""
-        main = self._main
+        main, ended = self._main, None
         if self._optional_passes:
             self._begin_again()
         if snapshot is not None:
-            state = main.restored(snapshot.state, self.stream)
-            self.trace, self._pass_loss, self._rule.state = snapshot.trace, snapshot.pass_loss, snapshot.rule_state
-            self._began -= snapshot.seconds
-            if snapshot.phase == "main" and self.stream.position == 0 and self.stream.blocks_taken == 1:
-                main.begin_pass(state)
+            state, ended = self._restored(snapshot), snapshot.ended
         else:
             if resume is None:
                 state = main.start(self._objective, self.stream, start, step)
@@ -314,10 +286,8 @@ class TrainingLoop:
                 state = main.resume(resume.state.copy(), self.stream)
             main.begin_pass(state)
         beginning = state.copy() if main.can_diverge else None
-        if snapshot is not None and snapshot.ended is not None:
-            ended = snapshot.ended
-        else:
-            ended = self._follow(main, state, self._rule)
+        if ended is None:
+            ended = self._follow(RunningPhase(main, state, self._rule))
             main.end(state, self.stream, self._pause)
         with np.errstate(over="ignore", invalid="ignore"):
             model = main.solution(state)
@@ -327,6 +297,15 @@ class TrainingLoop:
             ended = Stop("", Status.DIVERGED, "weights exceeded the largest float; the weights of the start are kept")
         self._main_state = state
         return EndedPhase(main, state, model, ended)
+
+    def _restored(self, snapshot: Snapshot) -> Any:
+        """The state of a snapshot, with the trace, the rule and the clock as they were."""
+        state = self._main.restored(snapshot.state, self.stream)
+        self.trace, self._pass_loss, self._rule.state = snapshot.trace, snapshot.pass_loss, snapshot.rule_state
+        self._began -= snapshot.seconds
+        if snapshot.phase == "main" and self.stream.position == 0 and self.stream.blocks_taken == 1:
+            self._main.begin_pass(state)
+        return state
 
     def _begin_again(self) -> None:
         """Read the rows from the beginning, in another order, after an optional phase; clock and budgets go on."""
@@ -338,6 +317,7 @@ class TrainingLoop:
 
     def train_optional(self, phase: Method, before: EndedPhase | None) -> EndedPhase | None:
         """Train a phase; returns ``before`` if the phase did not reach its end, or found nothing better."""
+        self._tried.append(phase)
         if before is not None:
             self._write_between_phases(before)
             self.stream.count_readings()
@@ -351,7 +331,7 @@ class TrainingLoop:
                     state = phase.start(self._objective, stream, None, None)
                 else:
                     state = phase.start_after(self._objective, stream, before)
-                ended = self._follow(phase, state, rule)
+                ended = self._follow(RunningPhase(phase, state, rule))
         except KeyboardInterrupt:
             if before is None:
                 raise
@@ -381,155 +361,6 @@ class TrainingLoop:
         self._remarks.append(f"{phase} {better if ended.status is Status.CONVERGED else early}")
         return before
 
-    @property
-    def _seconds(self) -> float:
-        return time.perf_counter() - self._began
-
-    @property
-    def _passes(self) -> float:
-        """Passes of this stream and of earlier ones."""
-        stream = self.stream
-        return stream.passes + (self._rows_before / stream.n_rows if stream.n_rows else self._passes_before)
-
-    def _snapshot(self, method: Method, state: Any, rule: ActiveRule) -> Snapshot:
-        stream, rows = self.stream, self.source.rows_so_far
-        place = stream.begun, stream.blocks_taken, stream.rows_read
-        return Snapshot(method.stored(state), rule.state, self.trace, *place, self._seconds, self._pass_loss, rows)
-
-    def _write(self, snapshot: Snapshot) -> None:
-        if self._checkpoints is not None:
-            self._is_written = self._checkpoints.write(snapshot)
-
-    def _write_checkpoint(self, method: Method, state: Any, rule: ActiveRule) -> Stop | None:
-        """Write a checkpoint if one is due; the end of the run, if a signal was received."""
-        if self._checkpoints is None or not self._checkpoints.is_due:
-            return None
-        self._write(self._snapshot(method, state, rule))
-        return self._interrupted() if interruption.received() else None
-
-    def _write_between_phases(self, before: EndedPhase) -> None:
-        """Write a checkpoint from which the next phase can begin."""
-        if self._checkpoints is not None:
-            own = self._snapshot(before.method, before.state, self._rule)
-            trace = Trace(list(own.trace), task=own.trace.task)  # the next phase appends to it
-            position = self.stream.position
-            self._between_phases = replace(own, phase="exact", position=position, ended=before.ended, trace=trace)
-            self._write(self._between_phases)
-
-    def _interrupted(self) -> Stop:
-        """The end by a signal or by Ctrl-C."""
-        if self._between_phases is not None and not self._is_written:
-            self._write(self._between_phases)
-        self._is_written = self._is_written or self.source.keep_sums()
-        name = interruption.received()
-        by = f"{name} ended it; " if name else ""
-        kept = ", and a checkpoint to resume from" if self._is_written else ""
-        advice = "Fit again with resume=True to go on from the checkpoint." if self._is_written else ""
-        return Stop("", Status.INTERRUPTED, f"{by}the model so far is kept{kept}", advice=advice)
-
-    def _follow(self, method: Method, state: Any, rule: ActiveRule) -> Stop:
-        """Train until the rule stops it."""
-        ended: Stop | None = None
-        later: Stop | None = None
-        try:
-            while ended is None:
-                pauses = self._next_pause(rule), method.next_pause(state)
-                report, moved = self._advance(method, state, rule, *pauses)
-                if report.ending != "used":
-                    return Stop("", Status.DIVERGED, divergence_reason(report))
-                fired = self._requested_end(rule)
-                if method.runs_to_its_end:
-                    later = later or fired
-                    ended = report.finished and (later or report.finished)
-                else:
-                    # A method that has ended by itself says why: a budget spent on the way does not matter.
-                    ended = report.finished or fired
-                if ended is None and not moved and (self._next_pause(rule), method.next_pause(state)) == pauses:
-                    raise RuntimeError(f"{rule.rule!r} asked for a pause at {pauses[0]} but did not fire there")
-                ended = ended or self._move_on(method, state, rule)
-        except KeyboardInterrupt:
-            if method.runs_to_its_end:
-                raise
-            ended = self._interrupted()
-        return ended
-
-    def _advance(
-        self, method: Method, state: Any, rule: ActiveRule, pause: Pause, own_pause: Pause
-    ) -> tuple[Report, bool]:
-        """Train on the next chunk of rows, and append to the trace; returns whether rows were read."""
-        source, stream, chunk = self.source, self.stream, self._chunk_rows
-        block, first = method.prepare(state, stream.block), stream.position
-        self._pause = pause
-        # A method that reads all rows in each update makes several of them between two calls, if the rule allows.
-        ahead = block.order.size - first if not method.whole_passes else chunk if rule.rule.is_budget else 1
-        last = first + min(ahead, chunk, max(0, min(pause.rows_read, own_pause.rows_read) - stream.rows_read))
-        allowed = max(0, min(pause.step, own_pause.step) - method.steps(state))
-        report = method.advance(state, block, first, last, allowed, rule.watches(block.rows))
-        stream.advance(report.position, report.further_reads, report.passes)
-        self._pass_loss = report.pass_loss
-        judgement = method.between(state, stream) if report.ending == "used" else None
-        self._progress = Progress(
-            method.steps(state),
-            self._rows_before + stream.rows_read,
-            source.n_rows,
-            self._passes_before + stream.begun,
-            report.passes > 0 or stream.pass_ended,
-            report.pass_loss,
-            self._seconds,
-            report.predictions,
-            report.slopes,
-            lambda: method.iterate(state),
-            lambda: method.solution(state),
-            judgement,
-            self._turn,
-        )
-        if report.updates:
-            self._append(method, state, block, report, first, self._progress)
-        if report.ending != "used":
-            _raise_for_bad_row(block, report)
-        return report, bool(report.position > first or report.fired or report.further_reads)
-
-    def _requested_end(self, rule: ActiveRule) -> Stop | None:
-        """The end that the rule or a callback requests, or the end of a part of a stream."""
-        progress = self._progress
-        assert progress is not None
-        fired = rule.observe(progress)
-        requested = _requested_stop([hook(progress) for hook in self._hooks])
-        self._was_asked_to_stop = self._was_asked_to_stop or requested is not None
-        return fired or requested or _end_of_part(self.source, progress)
-
-    def _move_on(self, method: Method, state: Any, rule: ActiveRule) -> Stop | None:
-        """Go to the next block if this one is used up, after a checkpoint if one is due; the end by a signal."""
-        if self.stream.block_ended and method.takes_blocks:
-            ended = self._write_checkpoint(method, state, rule) or self._next_block(method, state, rule)
-            if ended is not None:
-                return ended
-        # Checkpoints are written between blocks: the one in progress is used up first.
-        waits = self._checkpoints is not None and method.takes_blocks
-        if not interruption.received() or waits:
-            return None
-        if method.runs_to_its_end:
-            raise KeyboardInterrupt
-        return self._interrupted()
-
-    def _next_pause(self, rule: ActiveRule) -> Pause:
-        """Next pause of the rule, in rows of the stream."""
-        pause = rule.next_pause()
-        return replace(pause, rows_read=pause.rows_read - self._rows_before) if self._rows_before else pause
-
-    def _next_block(self, method: Method, state: Any, rule: ActiveRule) -> Stop | None:
-        """Move to the next block; the end of the run, if a signal is received while it is read."""
-        snapshot, pass_ended = self._snapshot(method, state, rule), self.stream.pass_ended
-        try:
-            with interruption.interruptible():
-                self.stream.next_block()
-        except KeyboardInterrupt:
-            self._write(snapshot)
-            return self._interrupted()
-        if pass_ended:
-            method.begin_pass(state)
-        return None
-
     def result(self, best: EndedPhase, *, automatic_step: bool) -> Result:
         """Result of the run."""
         method, state, stream, main = best.method, best.state, self.stream, self._main
@@ -554,27 +385,166 @@ class TrainingLoop:
         rule_state, key = self._rule.own_state, self._stop.state_key
         return Result(best.model, self.trace, verdict, found, state, rule_state, rows_read, begun, key)
 
-    def _append(self, method: Method, state: Any, block: Block, report: Report, first: int, progress: Progress) -> None:
-        step = self._updates_before + progress.step
-        row = TraceRow(step, progress.passes, report.loss, report.error, report.step_size, progress.seconds)
-        if self.source.is_remote:
-            row = replace(row, traffic=self.source.traffic)
-        if "margins" in self._monitors:
-            row = replace(row, margins=method.margins(state, block, report, first))
-        self.trace.append(row)
+    def _follow(self, phase: RunningPhase) -> Stop:
+        """Train until the rule stops it."""
+        method, state, rule = phase
+        ended: Stop | None = None
+        later: Stop | None = None
+        try:
+            while ended is None:
+                pauses = self._next_pause(rule), method.next_pause(state)
+                report, moved = self._advance(phase, *pauses)
+                if report.ending != "used":
+                    return Stop("", Status.DIVERGED, divergence_reason(report))
+                fired = self._requested_end(rule)
+                if method.runs_to_its_end:
+                    later = later or fired
+                    ended = report.finished and (later or report.finished)
+                else:
+                    # A method that has ended by itself says why: a budget spent on the way does not matter.
+                    ended = report.finished or fired
+                if ended is None and not moved and (self._next_pause(rule), method.next_pause(state)) == pauses:
+                    raise RuntimeError(f"{rule.rule!r} asked for a pause at {pauses[0]} but did not fire there")
+                ended = ended or self._move_on(phase)
+        except KeyboardInterrupt:
+            if method.runs_to_its_end:
+                raise
+            ended = self._interrupted()
+        return ended
 
+    def _advance(self, phase: RunningPhase, pause: Pause, own_pause: Pause) -> tuple[Report, bool]:
+        """Train on the next chunk of rows, and append to the trace; returns whether rows were read."""
+        method, state, rule = phase
+        source, stream, chunk = self.source, self.stream, self._chunk_rows
+        block, first = method.prepare(state, stream.block), stream.position
+        self._pause = pause
+        # A method that reads all rows in each update makes several of them between two calls, if the rule allows.
+        ahead = block.order.size - first if not method.whole_passes else chunk if rule.rule.is_budget else 1
+        last = first + min(ahead, chunk, max(0, min(pause.rows_read, own_pause.rows_read) - stream.rows_read))
+        allowed = max(0, min(pause.step, own_pause.step) - method.steps(state))
+        report = method.advance(state, block, first, last, allowed, rule.watches(block.rows))
+        stream.advance(report.position, report.further_reads, report.passes)
+        self._pass_loss = report.pass_loss
+        judgement = method.between(state, stream) if report.ending == "used" else None
+        self._progress = Progress(
+            step=method.steps(state),
+            rows_read=self._rows_before + stream.rows_read,
+            n_rows=source.n_rows,
+            pass_number=self._passes_before + stream.begun,
+            pass_ended=report.passes > 0 or stream.pass_ended,
+            loss=report.pass_loss,
+            seconds=self._seconds,
+            predictions=report.predictions,
+            slopes=report.slopes,
+            iterate=lambda: method.iterate(state),
+            solution=lambda: method.solution(state),
+            judgement=judgement,
+            turn=self._turn,
+        )
+        if report.updates:
+            step, now = self._updates_before + self._progress.step, self._progress
+            row = TraceRow(step, now.passes, report.loss, report.error, report.step_size, now.seconds)
+            if source.is_remote:
+                row = replace(row, traffic=source.traffic)
+            if "margins" in self._monitors:
+                row = replace(row, margins=method.margins(state, block, report, first))
+            self.trace.append(row)
+        if report.ending != "used":
+            _raise_for_bad_row(block, report)
+        return report, bool(report.position > first or report.fired or report.further_reads)
 
-def _requested_stop(requests: list[str | None]) -> Stop | None:
-    """The end that a callback requests."""
-    request = next((request for request in requests if request is not None), None)
-    return None if request is None else Stop("", Status.STOPPED, request)
+    def _next_pause(self, rule: ActiveRule) -> Pause:
+        """Next pause of the rule, in rows of the stream."""
+        pause = rule.next_pause()
+        return replace(pause, rows_read=pause.rows_read - self._rows_before) if self._rows_before else pause
 
+    def _requested_end(self, rule: ActiveRule) -> Stop | None:
+        """The end that the rule or a callback requests, or the end of a part of a stream."""
+        progress = self._progress
+        assert progress is not None
+        fired = rule.observe(progress)
+        requests = [request for hook in self._hooks if (request := hook(progress)) is not None]
+        self._was_asked_to_stop = self._was_asked_to_stop or bool(requests)
+        if fired is None and requests:
+            return Stop("", Status.STOPPED, requests[0])
+        if fired is None and self.source.part_of_stream and progress.pass_ended:
+            return Stop("", Status.IN_PROGRESS, "all rows given to partial_fit are used")
+        return fired
 
-def _end_of_part(source: Source, progress: Progress) -> Stop | None:
-    """The end of a part of a stream."""
-    if source.part_of_stream and progress.pass_ended:
-        return Stop("", Status.IN_PROGRESS, "all rows given to partial_fit are used")
-    return None
+    def _move_on(self, phase: RunningPhase) -> Stop | None:
+        """Go to the next block if this one is used up, after a checkpoint if one is due; the end by a signal."""
+        method = phase.method
+        if self.stream.block_ended and method.takes_blocks:
+            ended = self._write_checkpoint(phase) or self._next_block(phase)
+            if ended is not None:
+                return ended
+        # Checkpoints are written between blocks: the one in progress is used up first.
+        waits = self._checkpoints is not None and method.takes_blocks
+        if not interruption.received() or waits:
+            return None
+        if method.runs_to_its_end:
+            raise KeyboardInterrupt
+        return self._interrupted()
+
+    def _next_block(self, phase: RunningPhase) -> Stop | None:
+        """Move to the next block; the end of the run, if a signal is received while it is read."""
+        snapshot, pass_ended = self._snapshot(phase), self.stream.pass_ended
+        try:
+            with interruption.interruptible():
+                self.stream.next_block()
+        except KeyboardInterrupt:
+            self._write(snapshot)
+            return self._interrupted()
+        if pass_ended:
+            phase.method.begin_pass(phase.state)
+        return None
+
+    def _write_checkpoint(self, phase: RunningPhase) -> Stop | None:
+        """Write a checkpoint if one is due; the end of the run, if a signal was received."""
+        if self._checkpoints is None or not self._checkpoints.is_due:
+            return None
+        self._write(self._snapshot(phase))
+        return self._interrupted() if interruption.received() else None
+
+    def _write_between_phases(self, before: EndedPhase) -> None:
+        """Write a checkpoint from which the next phase can begin."""
+        if self._checkpoints is not None:
+            own = self._snapshot(RunningPhase(before.method, before.state, self._rule))
+            trace = Trace(list(own.trace), task=own.trace.task)  # the next phase appends to it
+            position = self.stream.position
+            self._between_phases = replace(own, phase="exact", position=position, ended=before.ended, trace=trace)
+            self._write(self._between_phases)
+
+    def _snapshot(self, phase: RunningPhase) -> Snapshot:
+        stream, rows = self.stream, self.source.rows_so_far
+        states = phase.method.stored(phase.state), phase.rule.state
+        place = stream.begun, stream.blocks_taken, stream.rows_read
+        return Snapshot(*states, self.trace, *place, self._seconds, self._pass_loss, rows)
+
+    def _write(self, snapshot: Snapshot) -> None:
+        if self._checkpoints is not None:
+            self._is_written = self._checkpoints.write(snapshot)
+
+    def _interrupted(self) -> Stop:
+        """The end by a signal or by Ctrl-C."""
+        if self._between_phases is not None and not self._is_written:
+            self._write(self._between_phases)
+        self._is_written = self._is_written or self.source.keep_sums()
+        name = interruption.received()
+        by = f"{name} ended it; " if name else ""
+        kept = ", and a checkpoint to resume from" if self._is_written else ""
+        advice = "Fit again with resume=True to go on from the checkpoint." if self._is_written else ""
+        return Stop("", Status.INTERRUPTED, f"{by}the model so far is kept{kept}", advice=advice)
+
+    @property
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._began
+
+    @property
+    def _passes(self) -> float:
+        """Passes of this stream and of earlier ones."""
+        stream = self.stream
+        return stream.passes + (self._rows_before / stream.n_rows if stream.n_rows else self._passes_before)
 
 
 def _raise_for_bad_row(block: Block, report: Report) -> None:

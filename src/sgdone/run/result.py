@@ -233,55 +233,34 @@ class Verdict:
         reason = f"{by}; the fit itself: {self.status}, {self.reason}"
         return replace(self, status=Status.INTERRUPTED, rule="", reason=reason)
 
-    @classmethod
-    def of_classes(cls, verdicts: "dict[Any, Verdict]") -> "Verdict":
+    @staticmethod
+    def of_classes(verdicts: "dict[Any, Verdict]") -> "Verdict":
         """One verdict for several one-vs-rest fits: the worst class's status is reported."""
         label, worst = max(verdicts.items(), key=lambda item: (_SEVERITY.index(item[1].status), item[1].step))
         like = sum(verdict.status == worst.status for verdict in verdicts.values())
-        return cls(
-            worst.status,
-            worst.rule,
-            worst.step,
-            worst.passes,
-            f"{like} of {len(verdicts)} classes; class {label!r}: {worst.reason}",
-            worst.evidence,
-            worst.advice,
-            dict(verdicts),
-            worst.counts,
-            worst.streamed,
-            worst.finish_passes,
-        )
+        reason = f"{like} of {len(verdicts)} classes; class {label!r}: {worst.reason}"
+        return replace(worst, reason=reason, per_class=dict(verdicts))
 
 
 @final
 @dataclass(frozen=True)
 class Result:
-    """Result of a run.
+    """Result of a run."""
 
-    Parameters
-    ----------
-    model : Model
-        In the user's units.
-    trace, verdict : Trace, Verdict
-        Measurements during the run, and why it ended.
-    objective : Objective
-        Objective, with the penalty that the method chose.
-    state, rule_state
-        States of the method and of the rule, to continue from.
-    rows_read, passes_begun : int
-        Rows read and passes begun so far.
-    rule : str
-        `StopRule.state_key` of the rule that ``rule_state`` belongs to; empty if that is not known.
-    """
-
+    #: In the user's units.
     model: Model
+    #: Measurements during the run, and why it ended.
     trace: Trace
     verdict: Verdict
+    #: Objective, with the penalty that the method chose.
     objective: Objective
+    #: States of the method and of the rule, to continue from.
     state: Any
     rule_state: Any
+    #: Rows read and passes begun so far.
     rows_read: int
     passes_begun: int
+    #: `StopRule.state_key` of the rule that ``rule_state`` belongs to; empty if that is not known.
     rule: str = ""
 
 

@@ -101,10 +101,8 @@ class Newton(BatchSolver):
         search: NewtonSearch = state.extra
         if not search.rows:
             return None
-        mean, left, unknown = search.value / search.rows, search.decrement / search.rows, float("nan")
-        return Judgement(
-            mean, unknown, left, 0.0, unknown, unknown, estimated_by="training", decrement=search.decrement
-        )
+        mean, left = search.value / search.rows, search.decrement / search.rows
+        return Judgement(mean, gain=left, gain_error=0.0, estimated_by="training", decrement=search.decrement)
 
     def check_memory(self, state: State) -> None:
         """Shapes of what it keeps."""

@@ -270,15 +270,7 @@ class SparseRows(UnscaledRows):
 
 @final
 class MixedRows(ScaledRows):
-    """Rows (x̃, z̃, 1) with dense x̃ and sparse z̃: products of each part by its own methods, and products of both.
-
-    Parameters
-    ----------
-    dense : DenseRows or RawRows
-        (x̃, 1).
-    entries : SparseRows
-        (z̃, 1).
-    """
+    """Rows (x̃, z̃, 1) of (x̃, 1) dense and (z̃, 1) sparse: products of each part by its own methods, and of both."""
 
     def __init__(self, dense: DenseRows | RawRows, entries: SparseRows, n_dense: int) -> None:
         self._dense, self._entries, self._n_dense = dense, entries, n_dense
@@ -366,24 +358,14 @@ class Piece(NamedTuple):
 
 
 class Pieces(ABC):
-    """Rows of positive weight in other units, some at a time, as often as needed.
-
-    Attributes
-    ----------
-    scaling : Scaling
-        Units of the rows.
-    frequency : float
-        How many rows a row of weight 1 stands for.
-    n_rows, n_features : int
-        Number of rows, and of features.
-    threads : int
-        Threads of the sums. They never change a result.
-    """
+    """Rows of positive weight in other units, some at a time, as often as needed."""
 
     scaling: Scaling
+    #: How many rows a row of weight 1 stands for.
     frequency: float
     n_rows: int
     n_features: int
+    #: Threads of the sums. They never change a result.
     threads: int
 
     @abstractmethod
@@ -402,19 +384,7 @@ class Pieces(ABC):
 
 @final
 class BlockPieces(Pieces):
-    """The rows of a block, `PIECE` at a time.
-
-    Parameters
-    ----------
-    block : Block
-        Rows in the user's units.
-    scaling : Scaling
-        Their units in the sums.
-    frequency : float
-        How many rows a row of weight 1 stands for.
-    threads : int
-        Threads of the sums.
-    """
+    """The rows of a block, which is in the user's units, `PIECE` at a time."""
 
     def __init__(self, block: Block, scaling: Scaling, frequency: float = 1.0, threads: int = 1) -> None:
         self.block, self.scaling, self.frequency = block, scaling, frequency
@@ -460,18 +430,9 @@ class BlockPieces(Pieces):
 
 @final
 class SourcePieces(Pieces):
-    """The rows of a source that is read block by block.
+    """The rows of a source that is read block by block, in the user's units.
 
     Blocks have multiples of `PIECE` rows, except the last, so that their size does not matter.
-
-    Parameters
-    ----------
-    source : Source
-        Rows in the user's units.
-    scaling : Scaling
-        Their units in the sums.
-    threads : int
-        Threads of the sums.
     """
 
     def __init__(self, source: Source, scaling: Scaling, threads: int = 1) -> None:
@@ -535,15 +496,13 @@ def parts_of(block: Block, chosen: Iterable[NDArray[np.intp]]) -> Iterator[tuple
     matrix = block.rows.whole()
     for rows in chosen:
         together = bool(rows.size == rows[-1] - rows[0] + 1 and np.all(rows[1:] > rows[:-1]))
-        part = _neighbours(matrix, int(rows[0]), int(rows[-1]) + 1) if together else matrix[rows]
-        if block.sample_weight.size == 1:
-            weights = np.full(rows.size, block.sample_weight[0])
+        # Neighbouring rows are not copied.
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        if not together:
+            part = matrix[rows]
         else:
-            weights = block.sample_weight[rows]
-        labels = block.labels[rows[0] : rows[-1] + 1] if together else block.labels[rows]
-        yield part, labels, weights
-
-
-def _neighbours(matrix: Any, first: int, last: int) -> Any:
-    """Neighbouring rows, without copying their entries."""
-    return matrix[first:last] if isinstance(matrix, np.ndarray) else rows_between(matrix, first, last)
+            part = matrix[first:last] if isinstance(matrix, np.ndarray) else rows_between(matrix, first, last)
+        weights = (
+            block.sample_weight[rows] if block.sample_weight.size > 1 else np.full(rows.size, block.sample_weight[0])
+        )
+        yield part, block.labels[first:last] if together else block.labels[rows], weights

@@ -102,14 +102,7 @@ class ReadableRows(ABC):
 class MemoryRows(ReadableRows):
     """The rows of a block, with a cache of pieces and values, which never changes a result.
 
-    Parameters
-    ----------
-    block : Block
-        Rows in the user's units.
-    frequency : float
-        How many rows a row of weight 1 stands for.
-    threads : int
-        Threads of the sums.
+    ``block`` is in the user's units, and ``frequency`` is the number of rows that a row of weight 1 stands for.
     """
 
     keeps: ClassVar[bool] = True
@@ -218,13 +211,7 @@ class SeveralSums(RowSum):
 
 @dataclass(frozen=True)
 class WrappedSum(RowSum):
-    """A sum over rows that are prepared for it.
-
-    Parameters
-    ----------
-    request : RowSum
-        The sum itself.
-    """
+    """A sum over rows that are prepared for it."""
 
     request: Any
 
@@ -362,15 +349,11 @@ class SearchRunner:
     each_counts : bool
         Whether each sum is a reading of its own; otherwise sums that are not passes are computed together with the
         one before them.
-
-    Attributes
-    ----------
-    done : bool
-        Whether the search has ended.
-    found : object
-        The value that it returned.
     """
 
+    #: Whether the search has ended.
+    done: bool
+    #: The value that it returned.
     found: Any = None
 
     def __init__(

@@ -79,30 +79,20 @@ Curvature = Literal["full", "single", "diagonal", "none"]
 @message
 @dataclass(frozen=True)
 class SecondOrder:
-    """Sums over rows at a model.
+    """Sums over rows at a model."""
 
-    Parameters
-    ----------
-    weight : float
-        Σv.
-    loss : float
-        Σvℓ.
-    misses : float
-        Σ over rows of wrong classes, or of squared errors.
-    gradient : ndarray
-        Gradient of Σvℓ, (features + 1) × columns of the model.
-    curvature : ndarray
-        Second derivatives of Σvℓ, a square matrix: the coefficients of the first column come first, each column
-        followed by its intercept. Empty if not requested.
-    diagonal : ndarray
-        The diagonal of the curvature, shaped like the model; empty if not requested.
-    """
-
+    #: Σv.
     weight: float
+    #: Σvℓ.
     loss: float
+    #: Σ over rows of wrong classes, or of squared errors.
     misses: float
+    #: Gradient of Σvℓ, (features + 1) × columns of the model.
     gradient: Array
+    #: Second derivatives of Σvℓ, a square matrix: the coefficients of the first column come first, each column followed
+    #: by its intercept. Empty if not requested.
     curvature: Array
+    #: The diagonal of the curvature, shaped like the model; empty if not requested.
     diagonal: Array
 
     def dispersion(self, objective: Objective) -> float:
@@ -193,18 +183,10 @@ class LossesAt(RowSum):
 
 
 def second_order(objective: Objective, pieces: Pieces, model: Array, *, curvature: Curvature = "full") -> SecondOrder:
-    """Sums over all rows of positive weight.
+    """Sums over all rows of positive weight, without the penalty, at a model in the units of the pieces.
 
-    Parameters
-    ----------
-    objective : Objective
-        The loss; its penalty is not part of the sums.
-    pieces : Pieces
-        Rows in the units of the sums.
-    model : ndarray
-        Coefficients in these units and intercepts, (features + 1) × free outputs.
-    curvature : {"full", "single", "diagonal", "none"}
-        Which second derivatives to add up; "single": all of them, in single precision where that is faster.
+    ``curvature`` says which second derivatives to add up; "single": all of them, in single precision where that is
+    faster.
     """
     return merged(pieces.map(lambda piece: _piece(objective, piece, model, curvature)))
 

@@ -30,20 +30,13 @@ _FLAT = 1e-13
 @final
 @dataclass(frozen=True)
 class RowSpan:
-    """Rows in coordinates of their span.
+    """Rows in coordinates of their span."""
 
-    Parameters
-    ----------
-    pieces : Pieces
-        Rows in these coordinates.
-    original : Pieces
-        Rows in the units in which the penalty acts.
-    back : ndarray
-        Us⁻¹, rows × coordinates.
-    """
-
+    #: Rows in these coordinates.
     pieces: BlockPieces
+    #: Rows in the units in which the penalty acts.
     original: Pieces
+    #: Us⁻¹, rows × coordinates.
     back: Array
 
     @classmethod
@@ -205,13 +198,10 @@ def initial_intercept(
     return np.asarray(logs - others, dtype=np.float64)
 
 
-def constant_model(objective: Objective, block: Block, width: int) -> NDArray[np.float64]:
-    """The model that predicts the same for all rows of a block, as the sums need it: ``width`` × free outputs."""
+def constant_model(system: System, block: Block) -> NDArray[np.float64]:
+    """The model that predicts the same for all rows of a block."""
     used = block.all_used()
-    intercept, basis = initial_intercept(objective, block.labels[used], block.weights_of(used)), contrasts(objective)
-    model = np.zeros((width, objective.n_free_outputs))
-    model[-1] = intercept if basis is None else intercept @ basis
-    return model
+    return system.constant(initial_intercept(system.objective, block.labels[used], block.weights_of(used)))
 
 
 def best_constant(

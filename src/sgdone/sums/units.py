@@ -233,18 +233,9 @@ class Units:
     ) -> "Units":
         """Units of rows, from sums over them.
 
-        Parameters
-        ----------
-        n_dense, centred, roles
-            See the attributes.
-        rows, weight : int, float
-            Number of rows, and the sum of their weights.
-        means : ndarray
-            Means of dense columns; zeros if they are not centred.
-        squares : ndarray
-            Weighted sums of squares of all columns, of dense ones from ``means``.
-        counts : ndarray
-            Weighted numbers of entries that are not 0 of sparse columns; zeros for dense ones.
+        ``means`` are those of dense columns, zeros if they are not centred; ``squares`` are weighted sums of squares of
+        all columns, of dense ones from the means; ``counts`` are weighted numbers of entries that are not 0 of sparse
+        columns, and zeros for dense ones.
         """
         units = cls(n_dense, centred, roles.size, roles=roles, pivot=means, squares=squares, firsts=counts)
         units.lift = np.ones(units.n_features)
