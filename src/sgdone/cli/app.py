@@ -196,9 +196,9 @@ def predict(
     Files of any size are read and predicted part by part.
     """
     with quick_imports():
-        from sgdone.cli.predict import PredictOptions, predict_and_report
+        from sgdone.cli.predict import predict_and_report
 
-    predict_and_report(PredictOptions(model, data, out, ids or [], proba, file.parsed(), json))
+    predict_and_report(model, data, out, ids or [], proba, file.parsed(), json)
 
 
 @app.command(epilog=_examples("inspect income.safetensors --top 20"))
@@ -256,11 +256,9 @@ def summary(
     without a penalty. Those whose standard error would be wrong are refused, with the reason.
     """
     with quick_imports():
-        from sgdone.cli.summary import SummaryArguments, summarise_and_report
+        from sgdone.cli.summary import summarise_and_report
 
-    summarise_and_report(
-        SummaryArguments(model, data, columns or [], cov.value, groups, level, reference, file.parsed(), plot, json)
-    )
+    summarise_and_report(model, data, columns or [], cov.value, groups, level, reference, file.parsed(), plot, json)
 
 
 @app.command(
@@ -294,10 +292,9 @@ def diagnose(
     they become. Of rows that do not fit into memory, the first ones are checked.
     """
     with quick_imports():
-        from sgdone.cli.diagnose import DiagnoseOptions, diagnose_and_report
+        from sgdone.cli.diagnose import diagnose_and_report
 
-    options = DiagnoseOptions(data, file.parsed(), task.value, not no_intercept, not no_separation, plot, json)
-    diagnose_and_report(options)
+    diagnose_and_report(data, file.parsed(), task.value, not no_intercept, not no_separation, plot, json)
 
 
 @app.command(

@@ -1,8 +1,8 @@
 """``sgdone summary``."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,75 +19,67 @@ from sgdone.fit.columns import FILE_CHECKS
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.inference import Summary
 from sgdone.inference.summary import INTERCEPT
-from sgdone.inference.wald import ColumnTest
 from sgdone.message_text import did_you_mean, listed
 from sgdone.model_file import load_fitted, read_header
 from sgdone.readers.table import ReadOptions, Table
 from sgdone.rows.faults import as_classes
 
 
-@final
-@dataclass(frozen=True)
-class SummaryArguments:
-    """Options of ``sgdone summary``."""
-
-    model: Path
-    data: str
-    columns: list[str]
-    cov: Literal["classical", "robust", "cluster"]
-    groups: str | None
-    level: float
-    reference: str | None
-    file: ReadOptions
-    plot: Path | None
-    json: bool
-
-    def check(self) -> None:
-        """Validate the options before any data are read."""
-        with usage("--level"):
-            if not 0 < self.level < 1:
-                raise ValueError(f"{self.level:g} is not between 0 and 1")
-        with usage("--cov"):
-            if self.cov == "cluster" and self.groups is None:
-                raise ValueError("cluster needs the groups: name their column with --groups")
-        with usage("--groups"):
-            if self.groups is not None and self.cov != "cluster":
-                raise ValueError("groups are used with --cov cluster only: add it, or remove --groups")
-            if self.groups is not None and is_dataset(self.data):
-                raise _no_columns(self.data)
-        if self.plot is not None:
-            check_plot(self.plot, [self.model, self.data])
-
-
-def summarise_and_report(options: SummaryArguments) -> None:
+def summarise_and_report(
+    path: Path,
+    data: str,
+    names: list[str],
+    cov: Literal["classical", "robust", "cluster"],
+    groups: str | None,
+    level: float,
+    reference: str | None,
+    given: ReadOptions,
+    plot: Path | None,
+    json: bool,
+) -> None:
     """Load the model and the data, and print the coefficients with their standard errors."""
-    options.check()
-    model = load_fitted(options.model)
+    _check(data, cov, groups, level)
+    if plot is not None:
+        check_plot(plot, [path, data])
+    model = load_fitted(path)
     if model.columns.names is None:
         # Numbered as in `inspect`.
         model.columns.names = np.array([f"feature {k + 1}" for k in range(model.n_features_in_)], dtype=object)
-    columns, reference = _columns(options.columns, model), _reference(options.reference, model)
-    notes = read_header(options.model)["extra"]
+    columns, label = _columns(names, model), _reference(reference, model)
     with ProgressLine() as line:
-        line.now(f"reading {options.data}")
-        file = like_training_data(options.file, notes)
-        rows = load(options.data, for_model(file, model))
+        line.now(f"reading {data}")
+        file = like_training_data(given, read_header(path)["extra"])
+        rows = load(data, for_model(file, model))
         y = as_classes(rows.labels) if model.is_classifier else for_task(rows, "regression").labels
-        groups = None if options.groups is None else _groups(options.groups, rows, file)
+        of_rows = None if groups is None else _groups(groups, rows, file)
         line.now("computing standard errors")
-        with table_errors_named(options.data, rows.place):
-            chosen = summaries.SummaryOptions(options.cov, groups, columns, options.level, reference)
-            found = summaries.summary(model, rows.X, y, rows.weights, chosen, FILE_CHECKS)
-        found = _with_options(found)
-        problem = None if options.plot is None else _draw(found, columns, options.plot)
-    plot = None if problem else options.plot
-    if options.json:
-        console.print_json(_report_of(found, options, rows.subset, plot))
+        with table_errors_named(data, rows.place):
+            options = summaries.SummaryOptions(cov, of_rows, columns, level, label)
+            found = _with_options(summaries.summary(model, rows.X, y, rows.weights, options, FILE_CHECKS))
+        problem = None if plot is None else _draw(found, columns, plot)
+    drawn = None if problem else plot
+    if json:
+        console.print_json(_report_of(found, path, data, rows.subset, drawn))
     else:
         table = str(found).replace("column_tests_frame()", "--json").replace("to_frame()", "--json")
-        console.output().print(Text(table if plot is None else f"{table}\n\n{plot}"), soft_wrap=True)
+        console.output().print(Text(table if drawn is None else f"{table}\n\n{drawn}"), soft_wrap=True)
     if problem:
         complain(f"no plot was drawn: {problem}", "warning", "yellow")
+
+
+def _check(data: str, cov: str, groups: str | None, level: float) -> None:
+    """Validate options before any data are read."""
+    with usage("--level"):
+        if not 0 < level < 1:
+            raise ValueError(f"{level:g} is not between 0 and 1")
+    with usage("--cov"):
+        if cov == "cluster" and groups is None:
+            raise ValueError("cluster needs the groups: name their column with --groups")
+    with usage("--groups"):
+        if groups is not None and cov != "cluster":
+            raise ValueError("groups are used with --cov cluster only: add it, or remove --groups")
+        if groups is not None and is_dataset(data):
+            raise _no_columns(data)
 
 
 def _columns(given: list[str], model: FittedModel) -> list[str] | None:
@@ -164,17 +156,18 @@ def _draw(summary: Summary, columns: list[str] | None, path: Path) -> str | None
     return None
 
 
-def _report_of(summary: Summary, options: SummaryArguments, subset: str | None, plot: Path | None) -> dict[str, Any]:
+def _report_of(summary: Summary, path: Path, data: str, subset: str | None, plot: Path | None) -> dict[str, Any]:
+    tests = ("column", "reference", "levels", "levels_tested", "df", "statistic", "p", "reason")
     return {
-        "file": str(options.model),
-        "data": options.data,
+        "file": str(path),
+        "data": data,
         "subset": subset,
         "head": asdict(summary.head),
         "level": summary.level,
         "df": summary.df,
         "monte_carlo_error": summary.monte_carlo_error,
         "coefficients": [_coefficient(summary, k) for k in range(len(summary))],
-        "column_tests": [_column_test(test) for test in summary.column_tests.values()],
+        "column_tests": [{name: getattr(test, name) for name in tests} for test in summary.column_tests.values()],
         "left_out": summary.left_out,
         "plot": plot and str(plot),
         "sgdone": sgdone.__version__,
@@ -187,12 +180,4 @@ def _coefficient(summary: Summary, k: int) -> dict[str, Any]:
     if summary.classes is not None:
         entry["class"] = summary.classes[k]
     entry |= {name: getattr(summary, name)[k] for name in ("coef", "std_err", "z", "p", "low", "high")}
-    if k in summary.refused:
-        entry["refused"] = asdict(summary.refused[k])
-    return entry
-
-
-def _column_test(test: ColumnTest) -> dict[str, Any]:
-    """The test of all levels of a column; why it has none or does not cover all of them, if so."""
-    names = ("column", "reference", "levels", "levels_tested", "df", "statistic", "p", "reason")
-    return {name: getattr(test, name) for name in names}
+    return entry | ({"refused": asdict(summary.refused[k])} if k in summary.refused else {})
