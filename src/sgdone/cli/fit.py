@@ -179,7 +179,7 @@ def _scored(fits: _Fits, tested: OpenedData | None) -> tuple[dict[str, Any], lis
         if scored_rows is not None and fits.scored is not model:
             of_scored = score(fits.scored, scored_rows, fits.scored_data.base_rate())
             scored = scored_fit(fits.scored, scored_rows.n_rows, of_scored, scores)
-        examined = data.rows_to_examine
+        examined = rows if rows is not None else data.held_out_rows
         if examined is not None and not fits.interrupted:
             r2 = (scores["test"] or scores["held_out"] or {}).get("r2", 0.0)
             leaks = possible_leaks(model, examined, data.task, data.arguments.options.seed, r2)

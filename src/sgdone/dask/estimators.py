@@ -69,11 +69,8 @@ class DaskModel:
         began = time.perf_counter()
         checkpoints = FitCheckpoints.of(checkpoint, every, resume)
         options = FitOptions.of(type(self).__name__, **self.get_params())
-        engine = DaskEngine(delayed_partitions(X, y, sample_weight))
-        try:
+        with DaskEngine(delayed_partitions(X, y, sample_weight)) as engine:
             model = fit(PartitionedRows(engine, checkpoints, began), options)
-        finally:
-            engine.close()
         return self._adopt(estimators.estimator_of(model))
 
     def predict(self, X: Any) -> Any:
@@ -116,12 +113,9 @@ class DaskModel:
             ``print`` it; ``to_frame()``, ``plot()``, ``wald(R)``, ``column_tests``, ``refused``.
         """
         plain = self._fitted()
-        engine = DaskEngine(delayed_partitions(X, y, sample_weight, groups))
         options = {"cov": cov, "columns": columns, "level": level, "reference": reference, "weights": weights}
-        try:
+        with DaskEngine(delayed_partitions(X, y, sample_weight, groups)) as engine:
             return summarise_partitions(Rounds(engine), estimators.fitted_model(plain), **options)
-        finally:
-            engine.close()
 
     def to_sklearn(self) -> Any:
         """The fitted estimator without Dask: `sgdone.save` stores it, and it predicts data in memory."""

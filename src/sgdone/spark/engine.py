@@ -8,7 +8,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -336,12 +336,6 @@ class SparkEngine(Engine):
         self._one_by_one = False
         #: Bytes of the largest answer so far, once answers are merged by the workers.
         self._largest = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def ask(self, parts: Parts, *, in_order: bool = False) -> list[bytes]:
         """One job: the answers of all partitions, merged by the workers if they are too large for the driver."""
