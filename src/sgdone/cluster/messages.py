@@ -124,25 +124,14 @@ class PartitionError(ValueError):
 @message
 @dataclass(frozen=True)
 class Answer:
-    """Answer of one partition, or of a merged group of neighbours.
+    """Answer of one partition, or of a merged group of neighbours: a sum, None if there are no rows."""
 
-    Parameters
-    ----------
-    number : int
-        Number of the partition, or of the first one of a group.
-    value : object
-        A sum; None if there are no rows.
-    fault : str
-        Why the partition cannot be used; empty if it can.
-    count : int
-        Number of partitions.
-    size : int
-        Bytes of the answers of these partitions; 0 for an answer of one partition.
-    """
-
+    #: Number of the partition, or of the first one of a group.
     number: int
     value: Any
+    #: Why the partition cannot be used; empty if it can.
     fault: str = ""
+    #: Number of partitions, and bytes of their answers; 0 for an answer of one partition.
     count: int = 1
     size: int = 0
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sgdone.cluster.messages import PartitionError
 from sgdone.cluster.partition import ClassWeights, Partition
 from sgdone.cluster.rounds import Rounds
+from sgdone.fit.labels import class_weight_values
 from sgdone.losses.learning_task import Task
 from sgdone.matrices.mixed_matrix import arrays_of
 from sgdone.message_text import RowError, shortened
@@ -59,6 +60,11 @@ class LabelSums:
         weights[np.searchsorted(classes, other.classes)] += other.weights
         return replace(self, classes=classes, weights=weights)
 
+    def class_weights(self, class_weight: Any) -> ClassWeights:
+        """The weights that the user gives to these classes."""
+        assert self.classes is not None
+        return ClassWeights(self.classes, class_weight_values(class_weight, self.classes, self.weights))
+
     @property
     def kind(self) -> str:
         """Kind of the labels, as text."""
@@ -69,37 +75,20 @@ class LabelSums:
 @message
 @dataclass(frozen=True)
 class RowStatistics:
-    """Sums over rows of positive weight that describe the columns and labels of a fit.
+    """Sums over rows of positive weight that describe the columns and labels of a fit."""
 
-    Parameters
-    ----------
-    partition : int
-        Number of the first partition.
-    rows, weight : int, float
-        Number of rows, and the sum of their weights.
-    n_dense : int
-        Number of dense columns; they come first.
-    roles : ndarray of int32
-        Role of each column.
-    names : list of str or None
-        Names of the columns.
-    dense, entries : ColumnMoments, EntryMoments or None
-        Moments of the dense and of the sparse columns.
-    labels : LabelSums
-        The classes, or moments of the targets.
-    digest : str
-        Digest of the rows, their labels and weights; empty if it is not needed.
-    """
-
+    #: Number of the first partition.
     partition: int
     rows: int
     weight: float
+    #: Number of dense columns, which come first; roles and names of all.
     n_dense: int
     roles: NDArray[np.int32]
     names: list[str] | None
     dense: ColumnMoments | None
     entries: EntryMoments | None
     labels: LabelSums
+    #: Digest of the rows, their labels and weights; empty if it is not needed.
     digest: str = ""
 
     def merge(self, other: "RowStatistics") -> "RowStatistics":
@@ -265,27 +254,18 @@ _MOST_NUMBERS = 10_000
 @message
 @dataclass(frozen=True)
 class RowFacts:
-    """Facts about the rows of one or several partitions.
+    """Facts about the rows of one or several partitions."""
 
-    Parameters
-    ----------
-    partition : int
-        Number of the first partition.
-    rows, unlabelled : int
-        Number of rows with a label, and of those that were left out because they have none.
-    n_columns : int
-        Number of columns; for svmlight files, the largest index.
-    labels : LabelSums
-        The distinct labels, with the number of their rows; of more than 10,000 numbers, the smallest.
-    total : float
-        Sum of the labels, if they are numbers.
-    """
-
+    #: Number of the first partition.
     partition: int
+    #: Number of rows with a label, and of those that were left out because they have none.
     rows: int
     unlabelled: int
+    #: Number of columns; for svmlight files, the largest index.
     n_columns: int
+    #: The distinct labels, with the number of their rows; of more than 10,000 numbers, the smallest.
     labels: LabelSums
+    #: Sum of the labels, if they are numbers.
     total: float
 
     def merge(self, other: "RowFacts") -> "RowFacts":
