@@ -152,8 +152,9 @@ def fit(
     with quick_imports():
         from sgdone.cli.fit import fit_and_report
         from sgdone.cli.fit_data import FitArguments
+        from sgdone.cli.options import Options
 
-        options = method.parsed(file.kinds())
+        options = Options(method, file.kinds())
         arguments = FitArguments(data, scored, file.parsed(), options, checkpoints, output, context.obj, dask)
     fit_and_report(arguments)
 

@@ -73,26 +73,27 @@ def check_dask(address: str, data: Sequence[str], file: ReadOptions, options: Op
 
 def _check_fit(options: Options) -> None:
     """Raise a usage error unless a fit on a cluster can do what is asked for."""
+    given = options.method
     with usage("--solver"):
         if not options.is_default_fit:
-            raise ValueError(f"a fit with --dask has its own solver: remove --solver {options.solver}")
+            raise ValueError(f"a fit with --dask has its own solver: remove --solver {given.solver}")
     with usage("--tol"):
-        if options.tol is not None:
+        if given.tol is not None:
             raise ValueError("it has no effect with --dask, which ends at the optimum: remove it, or give --passes")
     with usage("--stop"):
         wrong = [leaf for leaf in as_rule(options.parameters()["stop"]).leaves if not leaf.is_budget]
-        if options.stop != "auto" and wrong:
+        if given.stop != "auto" and wrong:
             raise ValueError(
                 f"a fit with --dask ends at the optimum, or after some rounds: give their number instead of "
-                f"{options.stop}"
+                f"{given.stop}"
             )
     with usage("--loss"):
-        if options.loss is not None:
-            loss = by_name(options.loss, Loss, losses, "loss")
+        if given.loss is not None:
+            loss = by_name(given.loss, Loss, losses, "loss")
             if not loss.smooth_and_convex:
                 raise ValueError(
                     f"a fit with --dask needs a smooth convex loss, as logistic, squared_hinge, squared or huber; got "
-                    f"{options.loss}"
+                    f"{given.loss}"
                 )
 
 
@@ -239,7 +240,7 @@ class PartitionedData(FitData):
         """Train where the partitions are."""
         n_columns = None if self.columns_are_known else self._facts.n_columns
         line.now("training", counts="round")
-        key = held_out_key(self.arguments.options.seed)
+        key = held_out_key(self.arguments.options.method.seed)
         self._rounds.encode(Preparation(self.task, n_columns, self._share, key))
         with table_errors_named(self.rows.name):
             model = fit(PartitionedRows(self._engine, self.checkpoints), self.options, hook=line.hook)

@@ -170,7 +170,7 @@ class LoadedData(FitData):
     def hold_out(self) -> None:
         """Leave out rows at once."""
         rows = self.rows
-        chosen = held_out_rows(rows.X, rows.labels, self.task, self.arguments.options.seed)
+        chosen = held_out_rows(rows.X, rows.labels, self.task, self.arguments.options.method.seed)
         if chosen.any():
             self.fitted_rows, self.held_out_rows = rows.at(~chosen), rows.at(chosen)
             self._doing = "training without the held-out rows"
@@ -225,7 +225,7 @@ class StreamedData(FitData):
     def fit(self, line: ProgressLine) -> FittedModel:
         """Train on the rows that are not held out, and give the features of files without a header their names."""
         line.now("training")
-        seed = self.arguments.options.seed
+        seed = self.arguments.options.method.seed
         rows = HeldOutInput(self._opened, self.rows.name, self.task, seed, holds_out=self._holds_out)
         line.follow(rows)
         with table_errors_named(self.rows.name):

@@ -182,15 +182,7 @@ _MOST_NAMES = 3
 @final
 @dataclass
 class OpenedData:
-    """Rows of DATA: a `Table` of those in memory and, if others do not fit, the source of all.
-
-    Parameters
-    ----------
-    rows : Table
-        All rows, or those of the first part.
-    others : OpenedInput or None
-        All rows, to be read in parts; None if they are in memory.
-    """
+    """Rows of DATA: a `Table` of those in memory and, if others do not fit, the source of all."""
 
     rows: Table
     others: OpenedInput | None = None

@@ -99,20 +99,12 @@ def possible_leaks(model: FittedModel, rows: Table, task: Task, seed: int, r2: f
 @final
 @dataclass(frozen=True)
 class _Judge:
-    """How well a column alone predicts the labels.
+    """How well a column alone predicts the labels."""
 
-    Attributes
-    ----------
-    target : array of shape (n_rows,)
-        Numbers of classes, or the labels of a regression.
-    n_classes : int
-        0 for a regression.
-    half : bool array
-        The rows of one half.
-    """
-
+    #: Numbers of classes, or the labels of a regression, which has 0 classes.
     target: Floats
     n_classes: int
+    #: The rows of one half.
     half: NDArray[np.bool_]
 
     @classmethod

@@ -18,7 +18,6 @@ from sgdone.cli.errors import usage
 from sgdone.cli.output_files import output_path
 
 if TYPE_CHECKING:  # imported when a command is called
-    from sgdone.cli.options import Options
     from sgdone.readers.table import ReadOptions
 
 
@@ -203,12 +202,6 @@ class MethodGroup:
         bool, typer.Option("--center", help="Intercept from the midpoint of the class means, for --stop margin.")
     ] = False
     seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0
-
-    def parsed(self, kinds: dict[str, str]) -> "Options":
-        """The values of the options, with the kinds of columns."""
-        from sgdone.cli.options import Options
-
-        return Options(**vars(self) | {"task": self.task.value, "types": kinds})
 
 
 @final

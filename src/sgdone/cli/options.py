@@ -4,12 +4,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone import losses, solvers, stopping
+from sgdone.cli import option_groups
 from sgdone.cli.errors import usage
 from sgdone.fit.options import FitOptions, as_alpha, as_loss, as_rule, as_solver, as_step, rule_with_gain
 from sgdone.interfaces.method import by_name, names
@@ -102,98 +103,90 @@ def pairs(text: str, example: str) -> list[tuple[str, str]]:
 @final
 @dataclass(frozen=True)
 class Options:
-    """Options as the user wrote them; ``solver="auto"`` is the default fit."""
+    """Options of the method as the user wrote them, and kinds of columns by name; solver "auto" is the default fit."""
 
-    task: Task | Literal["auto"]
-    loss: str | None
-    solver: str
-    step: str
-    stop: str
-    tol: float | None
-    passes: float | None
-    alpha: str
-    seed: int
-    center: bool = False
-    #: Kinds of columns by name.
+    method: option_groups.MethodGroup
     types: Mapping[str, str] = field(default_factory=dict)
-    class_weight: str | None = None
 
     @property
     def is_default_fit(self) -> bool:
         """Whether no solver was named."""
-        return self.solver == "auto"
+        return self.method.solver == "auto"
 
     def parameters(self) -> dict[str, Any]:
         """All parameters but the loss, which waits for the labels."""
-        if self.loss is not None:
+        if self.method.loss is not None:
             with usage("--loss"):
-                by_name(self.loss, Loss, losses, "loss")
+                by_name(self.method.loss, Loss, losses, "loss")
         with usage("--seed"):
-            if not 0 <= self.seed < 2**32:
-                raise ValueError(f"{self.seed} is not a whole number from 0 to {2**32 - 1:,}")
+            if not 0 <= self.method.seed < 2**32:
+                raise ValueError(f"{self.method.seed} is not a whole number from 0 to {2**32 - 1:,}")
         with usage("--alpha"):
-            as_alpha(_number_or_name(self.alpha), 1)
-        shared = {"alpha": _number_or_name(self.alpha), "stop": self._rule(), "random_state": self.seed}
+            as_alpha(_number_or_name(self.method.alpha), 1)
+        shared = {"alpha": _number_or_name(self.method.alpha), "stop": self._rule(), "random_state": self.method.seed}
         return shared | (self._of_default_fit() if self.is_default_fit else self._of_named_method())
 
     def _of_default_fit(self) -> dict[str, Any]:
-        for option, given in (("--step", self.step != "auto"), ("--center", self.center)):
+        for option, given in (("--step", self.method.step != "auto"), ("--center", self.method.center)):
             with usage(option):
                 if given:
                     raise ValueError("it needs a named solver: add --solver asgd, for example")
         with usage("--stop"):
-            if as_rule(_number_or_name(self.stop)).needs.iterate:
-                raise ValueError(f"{self.stop} needs a named solver: add --solver asgd, for example")
+            if as_rule(_number_or_name(self.method.stop)).needs.iterate:
+                raise ValueError(f"{self.method.stop} needs a named solver: add --solver asgd, for example")
         with usage("--tol"):
-            rule_with_gain(self._rule(), self.tol)
-        return {"tol": self.tol}
+            rule_with_gain(self._rule(), self.method.tol)
+        return {"tol": self.method.tol}
 
     def _of_named_method(self) -> dict[str, Any]:
         with usage("--solver"):
-            _check_solver(self.solver)
+            _check_solver(self.method.solver)
         with usage("--step"):
-            as_step(_number_or_name(self.step))
+            as_step(_number_or_name(self.method.step))
         self._check_takes_stop()
         with usage("--types"):
             if self.types:
                 raise ValueError("columns are encoded by the automatic solver only: remove --solver, or --types")
         with usage("--tol"):
-            if self.tol is not None:
+            if self.method.tol is not None:
                 raise ValueError("it is for --solver auto; a named solver takes --stop progressive, for example")
-        return {"solver": self.solver, "step": _number_or_name(self.step)}
+        return {"solver": self.method.solver, "step": _number_or_name(self.method.step)}
 
     def _check_takes_stop(self) -> None:
         """Raise a usage error for a limit on a method that ends by itself."""
-        method = as_solver(self.solver, average=None)
-        for option, given in (("--stop", self.stop != "auto"), ("--passes", self.passes is not None)):
+        solver = as_solver(self.method.solver, average=None)
+        for option, given in (("--stop", self.method.stop != "auto"), ("--passes", self.method.passes is not None)):
             with usage(option):
-                if given and not method.takes_stop:
-                    raise ValueError(f"{method} ends by itself: remove {option}")
+                if given and not solver.takes_stop:
+                    raise ValueError(f"{solver} ends by itself: remove {option}")
 
     def _rule(self) -> Any:
         """The stopping rule, with at most ``--passes`` passes."""
-        stop = _number_or_name(self.stop)
+        stop = _number_or_name(self.method.stop)
         with usage("--stop"):
             rule = as_rule(stop)
-        if self.passes is None:
+        if self.method.passes is None:
             return stop
         with usage("--passes"):
             if not isinstance(stop, str):
-                raise ValueError(f"--stop {self.stop} already sets the number of passes: remove one of them")
-            limit = stopping.MaxPasses(int(self.passes) if self.passes.is_integer() else self.passes)
+                raise ValueError(f"--stop {self.method.stop} already sets the number of passes: remove one of them")
+            limit = stopping.MaxPasses(
+                int(self.method.passes) if self.method.passes.is_integer() else self.method.passes
+            )
         if stop != "auto":
             return rule | limit
         return limit if self.is_default_fit else stopping.ProgressiveLoss() | limit
 
     def suggested_task(self) -> Task | None:
         """The task, if an option determines it."""
-        if self.task != "auto":
-            return self.task
-        if self.loss is None:
+        task = self.method.task
+        if task is not option_groups.Task.AUTO:
+            return task.value
+        if self.method.loss is None:
             return None
         with usage("--loss"):
-            task = by_name(self.loss, Loss, losses, "loss").task
-        return None if task == "both" else task
+            of_loss = by_name(self.method.loss, Loss, losses, "loss").task
+        return None if of_loss == "both" else of_loss
 
     def of_fit(self, task: Task, labels: NDArray[Any], *, one_pass: bool = False) -> FitOptions:
         """Options of the fit; rows that can be read once allow one pass."""
@@ -203,21 +196,21 @@ class Options:
             parameters["stop"] = limit if parameters["stop"] == "auto" else rule | limit
         if self.types:
             parameters["columns"] = dict(self.types)
-        if self.class_weight is not None:
+        if self.method.class_weight is not None:
             with usage("--class-weight"):
                 if task == "regression":
                     raise ValueError("this is a regression, which has no classes: remove it")
-                parameters["class_weight"] = _class_weight(self.class_weight, labels)
-        if self.loss is not None:
+                parameters["class_weight"] = _class_weight(self.method.class_weight, labels)
+        if self.method.loss is not None:
             with usage("--loss"):
-                as_loss(self.loss, task)
-            parameters["loss"] = self.loss
+                as_loss(self.method.loss, task)
+            parameters["loss"] = self.method.loss
         kind = "Linear" if self.is_default_fit else "SGD"
         if task == "classification":
-            center = {} if self.is_default_fit else {"center": self.center}
+            center = {} if self.is_default_fit else {"center": self.method.center}
             return FitOptions.of(f"{kind}Classifier", n_jobs=-1, **center, **parameters)
         with usage("--center"):
-            if self.center:
+            if self.method.center:
                 raise ValueError("it puts the origin between two classes, and this is a regression: remove it")
         return FitOptions.of(f"{kind}Regressor", **parameters)
 

@@ -169,6 +169,17 @@ class Partition:
         made.fault = fault
         return made
 
+    @classmethod
+    def of_state(cls, state: dict[str, Any]) -> "Partition":
+        """The partition that has this state."""
+        made = cls.__new__(cls)
+        made.__setstate__(state)
+        return made
+
+    def changed(self, **values: Any) -> "Partition":
+        """The partition with other values of some attributes."""
+        return Partition.of_state(self.__getstate__() | values)
+
     def __getstate__(self) -> dict[str, Any]:
         """State for pickling, without values that can be computed again."""
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
@@ -209,17 +220,9 @@ class Partition:
                 rows = rows_of(encoder.encode(self.X))
         except (TypeError, ValueError) as error:
             return Partition.failed(self.number, str(error))
-        return Partition(
-            self.number,
-            rows,
-            self.y,
-            self.sample_weight,
-            roles=roles_of_features(encoder.n_dense_, encoder.texts()),
-            groups=self.groups,
-            held_out=None if self.held_out is None else self.held_out.encoded(encoder),
-            unlabelled=self.unlabelled,
-            place=self.place,
-        )
+        roles = roles_of_features(encoder.n_dense_, encoder.texts())
+        held_out = None if self.held_out is None else self.held_out.encoded(encoder)
+        return self.changed(X=_matrix(rows), names=None, roles=roles, held_out=held_out)
 
     def weights(self, class_weights: ClassWeights | None) -> Array | None:
         """Sample weights times those of the classes."""
@@ -327,17 +330,6 @@ def _fault(part: FilePart, error: Exception) -> str:
 class Preparation:
     """Labels as the task needs them, the same number of columns everywhere, and rows held out for scores.
 
-    Parameters
-    ----------
-    task : {"classification", "regression"}
-        Labels that are whole numbers become integers in classification.
-    n_columns : int or None
-        Number of columns of sparse rows: parts of svmlight files have as many as their largest index. None leaves them.
-    share : float
-        Share of the rows that are held out.
-    key : int
-        Draws them by a hash of their features: the same rows however they are cut into partitions, with all copies.
-
     Examples
     --------
     >>> rows = Partition(0, np.arange(1000.0)[:, None], np.ones(1000))
@@ -346,8 +338,12 @@ class Preparation:
     (909, 91, 'i')
     """
 
+    #: Labels that are whole numbers become integers in classification.
     task: Task
+    #: Number of columns of sparse rows: parts of svmlight files have as many as their largest index. None leaves them.
     n_columns: int | None
+    #: Share of the rows that are held out, drawn by a hash of their features with this key: the same rows however they
+    #: are cut into partitions, with all copies.
     share: float
     key: int
 

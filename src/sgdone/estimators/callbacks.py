@@ -13,12 +13,7 @@ from sgdone.interfaces.stop_rule import Progress
 class SklearnCallbacks(FitCallbacks):
     """scikit-learn's callbacks of an estimator: a task for the fit, for each model of several, and for each pass.
 
-    Parameters
-    ----------
-    estimator : object
-        The estimator that is fitted.
-    attributes : callable
-        The attributes that make an estimator of a fitted model.
+    ``attributes`` returns the attributes that make an estimator of a fitted model.
     """
 
     def __init__(self, estimator: Any, attributes: Callable[[FittedModel], dict[str, Any]]) -> None:

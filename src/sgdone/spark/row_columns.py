@@ -26,17 +26,10 @@ _MOST_NAMES = 10_000
 @final
 @dataclass(frozen=True)
 class VectorRows:
-    """A matrix whose rows were vectors.
-
-    Parameters
-    ----------
-    matrix : ndarray or csr_array
-        The rows. It depends on the vectors only, not on the batches in which they came.
-    has_sparse : bool
-        Whether one of the vectors is sparse.
-    """
+    """An array or CSR matrix whose rows were vectors; it does not depend on the batches in which they came."""
 
     matrix: Any
+    #: Whether one of the vectors is sparse.
     has_sparse: bool
 
     @property
@@ -47,19 +40,9 @@ class VectorRows:
 
 
 def rows_of_vectors(batches: Sequence[Any], column: str) -> VectorRows:
-    """The vectors of a column as the rows of a matrix.
+    """The vectors of a column as the rows of a matrix; raise for null, and for vectors of different sizes.
 
-    Parameters
-    ----------
-    batches : sequence of pyarrow.StructArray
-        Vectors as Spark sends them: type (0 is sparse), size, indices and values.
-    column : str
-        Its name, for messages.
-
-    Raises
-    ------
-    ValueError
-        For null, and for vectors of different sizes.
+    Spark sends arrays of structs: type (0 is sparse), size, indices and values.
 
     Examples
     --------
