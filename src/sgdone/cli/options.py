@@ -4,14 +4,14 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone import losses, solvers, stopping
-from sgdone.cli import option_groups
 from sgdone.cli.errors import usage
+from sgdone.cli.option_groups import MethodGroup
 from sgdone.fit.options import FitOptions, as_alpha, as_loss, as_rule, as_solver, as_step, rule_with_gain
 from sgdone.interfaces.method import by_name, names
 from sgdone.losses.learning_task import Task
@@ -105,7 +105,7 @@ def pairs(text: str, example: str) -> list[tuple[str, str]]:
 class Options:
     """Options of the method as the user wrote them, and kinds of columns by name; solver "auto" is the default fit."""
 
-    method: option_groups.MethodGroup
+    method: MethodGroup
     types: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -179,9 +179,9 @@ class Options:
 
     def suggested_task(self) -> Task | None:
         """The task, if an option determines it."""
-        task = self.method.task
-        if task is not option_groups.Task.AUTO:
-            return task.value
+        task: Task | Literal["auto"] = self.method.task.value
+        if task != "auto":
+            return task
         if self.method.loss is None:
             return None
         with usage("--loss"):
