@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sgdone import __version__
 from sgdone.cli import console
@@ -87,7 +86,8 @@ def _features(rows: Table) -> tuple[Any, list[str], str, list[dict[str, Any]] | 
     if not isinstance(rows.X, pa.Table):
         return rows.X, _names(rows), "", None
     if all(_is_number(kind) for kind in rows.X.schema.types):
-        columns = [_floats(column) for column in rows.X.columns]
+        singles = map(pa.types.is_float32, rows.X.schema.types)
+        columns = [numpy_of(x) if single else as_floats(x) for x, single in zip(rows.X.columns, singles, strict=True)]
         return np.column_stack(columns), rows.X.column_names, "", None
     encoder = TableEncoding()
     X = encoder.fit_encode(rows.X).tocsr()
@@ -104,10 +104,6 @@ def _is_number(kind: Any) -> bool:
     return any(
         test(kind) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
     )
-
-
-def _floats(column: Any) -> NDArray[np.floating]:
-    return as_floats(column) if not pa.types.is_float32(column.type) else numpy_of(column)
 
 
 def _names(rows: Table) -> list[str]:

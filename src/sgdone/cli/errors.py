@@ -59,7 +59,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **options: Any) -> None:
         try:
             with interruption.sigterm_raises(), warnings.catch_warnings():
-                warnings.showwarning = _show_warning  # type: ignore[assignment]  # a method to the type checker
+                warnings.showwarning = lambda message, *_: complain(as_options(str(message)), "warning", "yellow")
                 command(*args, **options)
         except KeyboardInterrupt:
             complain("interrupted")
@@ -88,10 +88,6 @@ def complain(message: str, what: str = "error", colour: str = "red") -> None:
     from sgdone.cli.console import errors
 
     errors().print(Text(f"{what}: {message}", style=colour), soft_wrap=True)
-
-
-def _show_warning(message: Any, *_: Any) -> None:
-    complain(as_options(str(message)), "warning", "yellow")
 
 
 def as_options(message: str) -> str:

@@ -22,7 +22,7 @@ from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import can_be_read_again, is_compressed
 from sgdone.readers.formats.svmlight import names_of, occurring, select
-from sgdone.readers.input_files import InputFile, input_files
+from sgdone.readers.input_files import input_files
 from sgdone.readers.locations import Location
 from sgdone.readers.reading import format_of, read
 from sgdone.readers.row_input import FileInput, all_rows
@@ -212,7 +212,8 @@ def open_data(data: Sequence[str], options: ReadOptions, *, subset: Literal["tra
     try:
         opened = OpenedInput.of(source)
     except DataError:
-        if single is None or not _may_fit(single, options.max_memory):
+        may_fit = single is not None and can_be_read_again(single.path)
+        if single is None or not may_fit or (single.size or 0) * _IN_MEMORY > options.max_memory:
             raise
         # Of a file in memory all cells decide the types of its columns, not the first ones.
         return OpenedData(load(data[0], options, path=single.path))
@@ -257,10 +258,6 @@ def is_small(source: FileInput) -> bool:
     if not is_compressed(file.path) and format_of(source.options) in _TEXTS:
         growth = _GROWTH_OF_TEXT
     return file.size * growth * _IN_MEMORY <= source.max_memory
-
-
-def _may_fit(file: InputFile, max_memory: int) -> bool:
-    return can_be_read_again(file.path) and (file.size or 0) * _IN_MEMORY <= max_memory
 
 
 def check_bits(options: ReadOptions, *, is_table: bool) -> None:

@@ -28,8 +28,9 @@ def check_not_input(option: str, path: Path | None, inputs: Iterable[str | os.Pa
     if path is None or not path.is_file():
         return
     for other in _each_file(inputs):
-        if _same_file(path, other):
-            raise typer.BadParameter(f"{path} is read by this command: give another file", param_hint=f"'{option}'")
+        with suppress(OSError):  # no such file: the name of a data set, or the reader reports it
+            if path.samefile(other):
+                raise typer.BadParameter(f"{path} is read by this command: give another file", param_hint=f"'{option}'")
 
 
 def _each_file(inputs: Iterable[str | os.PathLike[str] | None]) -> Iterator[str | os.PathLike[str]]:
@@ -45,13 +46,6 @@ def _each_file(inputs: Iterable[str | os.PathLike[str] | None]) -> Iterator[str 
             warnings.simplefilter("ignore")
             found = input_files(given)
         yield from (file.path for file in found if isinstance(file.path, Path))
-
-
-def _same_file(path: Path, other: str | os.PathLike[str]) -> bool:
-    try:
-        return path.samefile(other)
-    except OSError:  # no such file: the name of a data set, or the reader reports it
-        return False
 
 
 def check_plot(path: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:

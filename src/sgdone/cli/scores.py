@@ -1,7 +1,6 @@
 """Scores of a model on given rows, beside those of the base rate."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -214,12 +213,8 @@ def score_opened(model: FittedModel, tested: OpenedData, task: Task, base_rate: 
         with table_errors_named(tested.rows.name, tested.rows.place):
             return score(model, tested.rows, base_rate)
     found = PartScores(model, tested.others.rows.max_memory)
-    for part in _parts(tested, task):
+    for table in tested.others.tables():
+        part = for_task(table, task)
         with table_errors_named(tested.rows.name, part.place):
             found.add(part.y, part.weights, model.scores(part.X))
     return found.scores(base_rate)
-
-
-def _parts(tested: OpenedData, task: Task) -> Iterable[Table]:
-    assert tested.others is not None
-    return (for_task(table, task) for table in tested.others.tables())

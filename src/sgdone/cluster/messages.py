@@ -42,16 +42,6 @@ def split_request(request: Any) -> tuple[bytes, list[Any]]:
     """A request as bytes without its `sgdone.sums.row_sum.SHARED` fields, and the distinct values of these.
 
     They are found in requests within requests, too.
-
-    Examples
-    --------
-    >>> from sgdone.sums.row_sum import SeveralSums
-    >>> from sgdone.sums.second_order import CurvatureProduct
-    >>> system, model = "a system", np.zeros((3, 1))
-    >>> both = SeveralSums(tuple(CurvatureProduct(system, model, np.full((3, 1), k)) for k in (1.0, 2.0)))
-    >>> data, shared = split_request(both)
-    >>> len(shared), request_from(data, shared).requests[1].system
-    (2, 'a system')
     """
     shared: dict[int, Any] = {}
     return _packed(_plain(request, shared)), list(shared.values())

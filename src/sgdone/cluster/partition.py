@@ -69,15 +69,11 @@ class LabelCoding:
 
     def is_same(self, other: "LabelCoding") -> bool:
         """Whether rows have the same labels and weights in both."""
-        return self is other or all(map(_same, self._arrays(), other._arrays()))
+        return self is other or all(map(np.array_equal, self._arrays(), other._arrays()))
 
-    def _arrays(self) -> list[NDArray[Any] | None]:
+    def _arrays(self) -> list[Any]:
         weights = self.class_weights
         return [self.classes, *((None, None) if weights is None else (weights.classes, weights.values))]
-
-
-def _same(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
-    return first is second if first is None or second is None else np.array_equal(first, second)
 
 
 @final

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.cluster.messages import PartitionError, to_bytes
-from sgdone.cluster.partition import ClassWeights, LabelCoding, Partition
+from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.rounds import Rounds
-from sgdone.cluster.statistics import RowStatistics, Statistics
+from sgdone.cluster.statistics import Statistics
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.summaries import SummaryOptions, encoder_of_levels, what_is_summarised
 from sgdone.inference import Summary
@@ -361,7 +361,10 @@ def summarise_partitions(
     with single_thread(), np.errstate(over="ignore", invalid="ignore"):
         encode_tables(rounds, model, len(fitted.feature_names))
         classes = model.classes_
-        labels = LabelCoding(classes, _class_weights(rounds, model.options.class_weight))
+        given, weights_of_classes = model.options.class_weight, None
+        if given is not None:
+            weights_of_classes = rounds.sum(Statistics("classification")).labels.class_weights(given)
+        labels = LabelCoding(classes, weights_of_classes)
         coding = _coding(rounds, model, objective, labels, fitted)
         chosen = chosen_columns(columns, fitted.feature_names, coding)
         if coding is not None:
@@ -375,14 +378,6 @@ def summarise_partitions(
                 f"no partition has a row of the class {missing!r}: give the rows of the fit, with all classes"
             )
         return replace(summarise(sample, fitted, cov, chosen, float(level)), coding=coding)
-
-
-def _class_weights(rounds: Rounds, class_weight: Any) -> ClassWeights | None:
-    """The weights of the classes of all rows."""
-    if class_weight is None:
-        return None
-    found: RowStatistics = rounds.sum(Statistics("classification"))
-    return found.labels.class_weights(class_weight)
 
 
 def _coding(
