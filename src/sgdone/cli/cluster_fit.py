@@ -12,9 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone import losses
 from sgdone.cli.console import ProgressLine
-from sgdone.cli.errors import table_errors_named, usage
+from sgdone.cli.errors import refuse, table_errors_named, usage
 from sgdone.cli.fit_data import FitArguments, FitData, decided_task, with_names
 from sgdone.cli.held_out import held_out_key, held_out_share
 from sgdone.cli.input_data import check_bits, file_input, is_dataset, named
@@ -34,9 +33,7 @@ from sgdone.cluster.tables import KindsOfColumns, KindVotes
 from sgdone.fit.fit import fit
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.options import as_rule
-from sgdone.interfaces.method import by_name
 from sgdone.losses.learning_task import Task
-from sgdone.losses.loss import Loss
 from sgdone.readers.file_parts import FilePart, FileParts, file_parts
 from sgdone.readers.reading import format_of
 from sgdone.readers.table import MAX_MEMORY, ReadOptions, Table
@@ -66,35 +63,22 @@ def check_dask(address: str, data: Sequence[str], file: ReadOptions, options: Op
                 raise ValueError(f"{name} is a data set, which is fitted on this machine: give files")
     _check_fit(options)
     for option, given in (("--max-memory", file.max_memory != MAX_MEMORY), ("--cache", file.cache is not None)):
-        with usage(option):
-            if given:
-                raise ValueError("it has no effect with --dask, whose workers keep their rows in memory: remove it")
+        refuse(option, given, "it has no effect with --dask, whose workers keep their rows in memory: remove it")
 
 
 def _check_fit(options: Options) -> None:
     """Raise a usage error unless a fit on a cluster can do what is asked for."""
-    given = options.method
-    with usage("--solver"):
-        if not options.is_default_fit:
-            raise ValueError(f"a fit with --dask has its own solver: remove --solver {given.solver}")
-    with usage("--tol"):
-        if given.tol is not None:
-            raise ValueError("it has no effect with --dask, which ends at the optimum: remove it, or give --passes")
-    with usage("--stop"):
-        wrong = [leaf for leaf in as_rule(options.parameters()["stop"]).leaves if not leaf.is_budget]
-        if given.stop != "auto" and wrong:
-            raise ValueError(
-                f"a fit with --dask ends at the optimum, or after some rounds: give their number instead of "
-                f"{given.stop}"
-            )
-    with usage("--loss"):
-        if given.loss is not None:
-            loss = by_name(given.loss, Loss, losses, "loss")
-            if not loss.smooth_and_convex:
-                raise ValueError(
-                    f"a fit with --dask needs a smooth convex loss, as logistic, squared_hinge, squared or huber; got "
-                    f"{given.loss}"
-                )
+    given, loss = options.method, options.loss
+    advice = f"a fit with --dask has its own solver: remove --solver {given.solver}"
+    refuse("--solver", not options.is_default_fit, advice)
+    advice = "it has no effect with --dask, which ends at the optimum: remove it, or give --passes"
+    refuse("--tol", given.tol is not None, advice)
+    budgets = all(leaf.is_budget for leaf in as_rule(options.parameters()["stop"]).leaves)
+    advice = f"a fit with --dask ends at the optimum, or after some rounds: give their number instead of {given.stop}"
+    refuse("--stop", given.stop != "auto" and not budgets, advice)
+    known = "logistic, squared_hinge, squared or huber"
+    advice = f"a fit with --dask needs a smooth convex loss, as {known}; got {given.loss}"
+    refuse("--loss", loss is not None and not loss.smooth_and_convex, advice)
 
 
 def listed_parts(arguments: FitArguments) -> FileParts:
@@ -104,12 +88,11 @@ def listed_parts(arguments: FitArguments) -> FileParts:
         format_of(file_input(arguments.scored.test, arguments.file).options)  # raises for a file that cannot be opened
     parts = file_parts(source.found, source.options)
     check_bits(arguments.file, is_table=parts.columns is not None)
-    with usage("--bits"):
-        if arguments.file.bits is None and parts.format == "vw":
-            raise ValueError(
-                "with --dask the names of Vowpal Wabbit files must be hashed, so that all workers have the same "
-                "columns: add --bits 18, for example"
-            )
+    advice = (
+        "with --dask the names of Vowpal Wabbit files must be hashed, so that all workers have the same columns: add "
+        "--bits 18, for example"
+    )
+    refuse("--bits", arguments.file.bits is None and parts.format == "vw", advice)
     return parts
 
 

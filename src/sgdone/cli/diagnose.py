@@ -11,7 +11,7 @@ import pyarrow as pa
 from sgdone import __version__
 from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
-from sgdone.cli.errors import complain, table_errors_named, usage
+from sgdone.cli.errors import complain, refuse, table_errors_named
 from sgdone.cli.input_data import named, open_data
 from sgdone.cli.output_files import check_plot, save_plot
 from sgdone.cli.report import columns_of, columns_text
@@ -39,10 +39,8 @@ def diagnose_and_report(
     json: bool,
 ) -> None:
     """Read the data, check them and print the report."""
-    with usage("--plot"):
-        if plot is not None and not with_separation:
-            raise ValueError("the plot shows the separation: remove --no-separation")
     if plot is not None:
+        refuse("--plot", not with_separation, "the plot shows the separation: remove --no-separation")
         check_plot(plot, data)
     with ProgressLine() as line:
         name = named(data)

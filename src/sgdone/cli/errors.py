@@ -117,6 +117,12 @@ def table_errors_named(data: str, place: Callable[[int], str] | None = None) -> 
         raise ValueError(f"{data}: {error}") from error
 
 
+def refuse(option: str, when: bool, message: str) -> None:
+    """Raise a usage error of an option, if it cannot be used."""
+    if when:
+        raise typer.BadParameter(message, param_hint=f"'{option}'")
+
+
 @contextmanager
 def usage(option: str) -> Iterator[None]:
     """Convert errors to usage errors of an option."""

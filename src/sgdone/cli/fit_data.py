@@ -12,7 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from sgdone.cli.console import ProgressLine
-from sgdone.cli.errors import table_errors_named, usage
+from sgdone.cli.errors import refuse, table_errors_named, usage
 from sgdone.cli.held_out import HeldOutInput, Reading, held_out_rows
 from sgdone.cli.input_data import OpenedData, for_task, named, open_data
 from sgdone.cli.option_groups import CheckpointOptions, FitOutput, ScoredRows
@@ -57,9 +57,8 @@ class FitArguments:
             from sgdone.cli.cluster_fit import check_dask
 
             check_dask(self.dask, self.data, self.file, self.options)
-        with usage("--n-features"):
-            if self.file.n_features is not None and self.file.n_features < 1:
-                raise ValueError(f"{self.file.n_features} is not a positive number")
+        width = self.file.n_features
+        refuse("--n-features", width is not None and width < 1, f"{width} is not a positive number")
         self.checkpoints.check()
         for option, path in (("--model", self.output.model), ("--checkpoint", self.checkpoints.checkpoint)):
             check_not_input(option, path, [*self.data, *(self.scored.test or ())])
@@ -74,9 +73,8 @@ def with_names(options: Options, train: Table) -> Options:
     with usage("--types"):
         for name in types:
             if name not in names:
-                raise ValueError(
-                    f"{train.name} has no feature column {name!r}.{did_you_mean(name, names)} Columns: {listed(names)}"
-                )
+                near, all_names = did_you_mean(name, names), listed(names)
+                raise ValueError(f"{train.name} has no feature column {name!r}.{near} Columns: {all_names}")
     return replace(options, types=types)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone import datasets
-from sgdone.cli.errors import usage
+from sgdone.cli.errors import refuse
 from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.loading import parse
 from sgdone.fit.fitted_model import FittedModel
@@ -262,9 +262,8 @@ def is_small(source: FileInput) -> bool:
 
 def check_bits(options: ReadOptions, *, is_table: bool) -> None:
     """Raise a usage error for hashed features of a table."""
-    with usage("--bits"):
-        if options.bits is not None and is_table:
-            raise ValueError("it hashes features of svmlight and Vowpal Wabbit files, and these are tables: remove it")
+    advice = "it hashes features of svmlight and Vowpal Wabbit files, and these are tables: remove it"
+    refuse("--bits", options.bits is not None and is_table, advice)
 
 
 def _narrowed(table: Table) -> Table:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, final, get_args, get_origin, g
 
 import typer
 
-from sgdone.cli.errors import usage
+from sgdone.cli.errors import refuse, usage
 from sgdone.cli.output_files import output_path
 
 if TYPE_CHECKING:  # imported when a command is called
@@ -203,12 +203,9 @@ class CheckpointOptions:
 
     def check(self) -> None:
         """Find what is wrong before any data are read."""
-        with usage("--resume"):
-            if self.resume and self.checkpoint is None:
-                raise ValueError("it needs the name of the checkpoint: add --checkpoint FILE, as in the first run")
-        with usage("--every"):
-            if not 0 <= self.every < float("inf"):
-                raise ValueError(f"{self.every:g} is not a number of seconds, 0 or more")
+        advice = "it needs the name of the checkpoint: add --checkpoint FILE, as in the first run"
+        refuse("--resume", self.resume and self.checkpoint is None, advice)
+        refuse("--every", not 0 <= self.every < float("inf"), f"{self.every:g} is not a number of seconds, 0 or more")
 
     def announcements(self, beginning: str) -> list[str]:
         """Messages about resuming; ``beginning`` is what training begins with otherwise."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
-from sgdone.cli.errors import table_errors_named, usage
+from sgdone.cli.errors import refuse, table_errors_named
 from sgdone.cli.input_data import (
     file_input,
     for_model,
@@ -214,9 +214,8 @@ class Predictions:
         self.bytes_read += n_bytes
 
     def _check_ids(self, rows: Table) -> None:
-        with usage("--id"):
-            if self._ids and (self._source is None or not isinstance(rows.X, pa.Table)):
-                raise ValueError(f"{self.name} has no names of columns: use a CSV or Parquet file")
+        unnamed = self._source is None or not isinstance(rows.X, pa.Table)
+        refuse("--id", bool(self._ids) and unnamed, f"{self.name} has no names of columns: use a CSV or Parquet file")
 
     def _whole_ids(self, path: Any, rows: Table) -> Ids:
         if not self._ids:
@@ -266,9 +265,8 @@ def predict_and_report(
     """
     check_not_input("--out", out, [path, *data])
     model = load_fitted(path)
-    with usage("--proba"):
-        if proba and not _has_probabilities(model):
-            raise ValueError(f"the model {path} does not predict probabilities: train it with --loss logistic")
+    advice = f"the model {path} does not predict probabilities: train it with --loss logistic"
+    refuse("--proba", bool(proba) and not _has_probabilities(model), advice)
     found = Predictions(data, model, read_header(path)["extra"], file, ids)
     kept: list[PredictedPart] = []
     # Predictions in a terminal show by themselves how far they are.

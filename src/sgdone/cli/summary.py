@@ -11,7 +11,7 @@ from rich.text import Text
 import sgdone
 from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
-from sgdone.cli.errors import as_options, complain, table_errors_named, usage
+from sgdone.cli.errors import as_options, complain, refuse, table_errors_named, usage
 from sgdone.cli.input_data import for_model, for_task, is_dataset, like_training_data, load
 from sgdone.cli.output_files import check_plot, save_plot
 from sgdone.fit import summaries
@@ -69,17 +69,13 @@ def summarise_and_report(
 
 def _check(data: str, cov: str, groups: str | None, level: float) -> None:
     """Validate options before any data are read."""
-    with usage("--level"):
-        if not 0 < level < 1:
-            raise ValueError(f"{level:g} is not between 0 and 1")
-    with usage("--cov"):
-        if cov == "cluster" and groups is None:
-            raise ValueError("cluster needs the groups: name their column with --groups")
-    with usage("--groups"):
-        if groups is not None and cov != "cluster":
-            raise ValueError("groups are used with --cov cluster only: add it, or remove --groups")
-        if groups is not None and is_dataset(data):
-            raise _no_columns(data)
+    refuse("--level", not 0 < level < 1, f"{level:g} is not between 0 and 1")
+    if cov == "cluster":
+        refuse("--cov", groups is None, "cluster needs the groups: name their column with --groups")
+    if groups is not None:
+        advice = "groups are used with --cov cluster only: add it, or remove --groups"
+        refuse("--groups", cov != "cluster", advice)
+        refuse("--groups", is_dataset(data), _no_columns(data))
 
 
 def _columns(given: list[str], model: FittedModel) -> list[str] | None:
@@ -92,9 +88,8 @@ def _columns(given: list[str], model: FittedModel) -> list[str] | None:
     for text in given:
         parts = [text] if text in known else [part.strip() for part in text.split(",")]
         names |= dict.fromkeys(part for part in parts if part)
+    refuse("--columns", bool(given) and not names, "name at least one feature")
     with usage("--columns"):
-        if given and not names:
-            raise ValueError("name at least one feature")
         for name in names:
             if name not in known:
                 raise ValueError(f"the model has no feature {name!r}.{did_you_mean(name, known)}")
@@ -105,34 +100,30 @@ def _reference(text: str | None, model: FittedModel) -> Any:
     """The class of the model that is written as ``text``."""
     if text is None:
         return None
-    with usage("--reference"):
-        if model.classes_ is None:
-            raise ValueError("the model is a regression: it has no classes")
-        classes = {str(label): label for label in model.classes_.tolist()}
-        if text not in classes:
-            raise ValueError(f"the model has no class {text!r}: its classes are {listed(list(classes))}")
-        return classes[text]
+    labels = model.classes_
+    refuse("--reference", labels is None, "the model is a regression: it has no classes")
+    assert labels is not None
+    classes = {str(label): label for label in labels.tolist()}
+    unknown = f"the model has no class {text!r}: its classes are {listed(list(classes))}"
+    refuse("--reference", text not in classes, unknown)
+    return classes[text]
 
 
 def _groups(column: str, rows: Table, file: ReadOptions) -> NDArray[Any]:
     """The column of groups, which may also be a feature."""
-    with usage("--groups"):
-        if rows.label_name is None or rows.feature_names is None:
-            raise _no_columns(rows.name)
-        others = [name for name in rows.feature_names if name != column]
-        if column == rows.label_name or not others:
-            what = "label" if others else "feature"
-            raise ValueError(
-                f"{column!r} is the {what} of the model: give the column that says which rows belong together"
-            )
+    refuse("--groups", rows.label_name is None or rows.feature_names is None, _no_columns(rows.name))
+    others = [name for name in rows.feature_names or () if name != column]
+    what = "label" if others else "feature"
+    advice = f"{column!r} is the {what} of the model: give the column that says which rows belong together"
+    refuse("--groups", column == rows.label_name or not others, advice)
     # The column is read as a label, with one of the features: a file is not read without any.
     how = replace(file, label=column, weight=None, features=others[:1], skip_unlabelled=False)
     found = load(rows.name, how).labels
     return found if rows.labelled is None else found[rows.labelled]
 
 
-def _no_columns(data: str) -> ValueError:
-    return ValueError(f"{data} has no column with groups: use a CSV or Parquet file")
+def _no_columns(data: str) -> str:
+    return f"{data} has no column with groups: use a CSV or Parquet file"
 
 
 def _with_options(summary: Summary) -> Summary:
