@@ -16,13 +16,7 @@ from sgdone.rows.faults import as_classes
 
 
 def average_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Ranks from 1 on; equal values share the mean of their ranks.
-
-    Examples
-    --------
-    >>> average_ranks(np.array([7, 3, 7]))
-    array([2.5, 1. , 2.5])
-    """
+    """Ranks from 1 on; equal values share the mean of their ranks."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[places]
 
@@ -33,11 +27,6 @@ def area_under_roc(
     """Probability that a positive row has a higher score than a negative one; equal scores count half.
 
     NaN if one of the two kinds of rows has no weight.
-
-    Examples
-    --------
-    >>> area_under_roc(np.array([False, True, True]), np.array([0.1, 0.4, 0.1]))
-    0.75
     """
     counts = np.ones(positive.size) if weights is None else weights
     places = np.unique(scores, return_inverse=True)[1]

@@ -79,11 +79,5 @@ class LocalEngine(Engine):
 
 
 def groups_of(items: list[Item]) -> list[list[Item]]:
-    """Groups of neighbours for `merge_answers`, of `FAN_IN` items each.
-
-    Examples
-    --------
-    >>> [len(group) for group in groups_of(list(range(40)))]
-    [16, 16, 8]
-    """
+    """Groups of neighbours for `merge_answers`, of `FAN_IN` items each."""
     return [items[first : first + FAN_IN] for first in range(0, len(items), FAN_IN)]

@@ -22,14 +22,7 @@ for _kind in (ColumnMoments, EntryMoments):
 
 
 def to_bytes(value: Any) -> bytes:
-    """A message as bytes, the same for the same values.
-
-    Examples
-    --------
-    >>> sums = EntryMoments(2.0, np.array([1.0, 0.0]), np.array([9.0, 0.0]))
-    >>> from_bytes(to_bytes(sums)).merge(sums).squares
-    array([18.,  0.])
-    """
+    """A message as bytes, the same for the same values."""
     return _packed(_plain(value, None))
 
 

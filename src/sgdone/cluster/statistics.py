@@ -17,7 +17,7 @@ from sgdone.message_text import RowError, shortened
 from sgdone.readers.table import reads_as_number
 from sgdone.rows.faults import check_labels
 from sgdone.rows.rows import Block, check_rows
-from sgdone.sums.row_sum import RowSum, message
+from sgdone.sums.row_sum import RowSum, merged_pair, message
 from sgdone.sums.units import ColumnMoments, EntryMoments, Units, column_moments, entry_moments, moments_of, roles_of
 
 Array = NDArray[np.float64]
@@ -98,8 +98,8 @@ class RowStatistics:
             self,
             rows=self.rows + other.rows,
             weight=self.weight + other.weight,
-            dense=None if self.dense is None or other.dense is None else self.dense.merge(other.dense),
-            entries=None if self.entries is None or other.entries is None else self.entries.merge(other.entries),
+            dense=merged_pair(self.dense, other.dense),
+            entries=merged_pair(self.entries, other.entries),
             labels=self.labels.merge(other.labels),
             digest=_digest_of(self.digest.encode(), other.digest.encode()) if self.digest else "",
         )
@@ -288,16 +288,7 @@ class RowFacts:
 
 
 def facts_of_rows(rounds: Rounds) -> RowFacts:
-    """Facts about the rows of all partitions, in one round; raise if there are no rows.
-
-    Examples
-    --------
-    >>> from sgdone.cluster import LocalEngine
-    >>> parts = [Partition(0, [[1.0], [2.0]], ["a", "b"]), Partition(1, [[3.0]], ["c"])]
-    >>> facts = facts_of_rows(Rounds(LocalEngine(parts)))
-    >>> facts.rows, facts.values.tolist()
-    (3, ['a', 'b', 'c'])
-    """
+    """Facts about the rows of all partitions, in one round; raise if there are no rows."""
     found: RowFacts | None = rounds.sum(AskRowFacts())
     if found is None:
         raise ValueError("no partition has a row with a label and a positive weight: there is nothing to learn from")

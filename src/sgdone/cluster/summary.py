@@ -328,18 +328,8 @@ def summarise_partitions(
     """Standard errors, p-values and intervals of a model whose rows are in partitions.
 
     The summary is that of ``model.summary(X, y)`` on one machine. The rows stay where they are: models are sent to the
-    partitions, and sums come back.
-
-    Parameters
-    ----------
-    rounds : Rounds
-        Sends requests to the partitions of the fit; tables are encoded by the encoder of the model.
-    model : FittedModel
-        The fitted model, from which Newton's method starts.
-    cov : {"robust", "classical", "cluster"}, default="robust"
-        As in ``summary``; "cluster" needs the ``groups`` of each partition.
-    columns, level, reference, weights
-        As in ``summary``.
+    partitions, and sums come back. Tables are encoded by the encoder of the model; "cluster" needs the ``groups`` of
+    each partition.
 
     Examples
     --------

@@ -151,18 +151,10 @@ class LinearClassifier(DaskModel, ClassifierMixin, BaseEstimator):  # type: igno
     loss : str or Loss, default="logistic"
         A smooth convex loss: "logistic", "squared_hinge", "squared". With the logistic loss more than two classes make
         one multinomial model; with any other loss each class is trained against the rest.
-    alpha : float or "auto", default="auto"
-        L2 penalty, as in `sgdone.LinearClassifier`. "auto" chooses it; the choice is in ``alpha_``.
     stop : str, int or StopRule, default="auto"
         A fit ends at the optimum. A budget such as ``MaxSeconds(60)`` ends it earlier; a round counts as a pass.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept; it is not penalised.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes, multiplied with those of rows.
-    columns : dict, default=None
-        Kinds of columns of a data frame by name: "number", "category", "text", "date" or "drop".
-    random_state : int, RandomState or None, default=None
-        Seed of the order of the rows and of the choice of validation rows.
+    alpha, fit_intercept, class_weight, columns, random_state
+        As in `sgdone.LinearClassifier`.
     verbose : int, default=0
         Whether to print a line per round.
 

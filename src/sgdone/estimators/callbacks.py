@@ -21,12 +21,10 @@ class SklearnCallbacks(FitCallbacks):
 
     def begin(self, n_models: int, max_passes: int | None, data: dict[str, Any]) -> None:
         """Begin a fit of some models to the data, which are the user's own X, whose columns may have names."""
-        self._data = data
-        self._n_models = n_models
-        self._max_passes = max_passes
+        self._data, self.n_models, self.max_passes = data, n_models, max_passes
         single = n_models == 1
         self._root = self._estimator._init_callback_context(
-            max_subtasks=self._max_passes if single else n_models, sequential_subtasks=single
+            max_subtasks=max_passes if single else n_models, sequential_subtasks=single
         )
         self._root.call_on_fit_task_begin(estimator=self._estimator, **data)
 
@@ -39,12 +37,6 @@ class SklearnCallbacks(FitCallbacks):
         context = (parent or self._root).subcontext(**options)
         context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         return context
-
-    def open_model(self, model: int, name: str) -> Any:
-        """Begin the task of one model of several; a single model has none of its own."""
-        if self._n_models == 1:
-            return None
-        return self.open(task_name=name, task_id=model, max_subtasks=self._max_passes)
 
     def close(self, context: Any, model: Callable[[], FittedModel]) -> bool:
         """End a task; returns whether a callback requests a stop."""
@@ -72,8 +64,10 @@ class ModelTask(ModelHook):
 
     def begin(self) -> None:
         """The run begins, with its first pass."""
-        self._own = self._task.open_model(self._model, self._name)
-        self._pass = self._task.open(self._own, task_name="pass")
+        task = self._task
+        if task.n_models > 1:  # a single model has no task of its own
+            self._own = task.open(task_name=self._name, task_id=self._model, max_subtasks=task.max_passes)
+        self._pass = task.open(self._own, task_name="pass")
 
     def __call__(self, progress: Progress) -> str | None:
         """Report the state of the run to the callbacks; a reason to stop, if one of them requests it."""

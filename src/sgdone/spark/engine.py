@@ -35,13 +35,7 @@ PIECE = 1 << 22
 
 
 def packed(partition: Partition) -> bytes:
-    """A partition as bytes, the same for the same rows.
-
-    Examples
-    --------
-    >>> unpacked(packed(Partition(3, [[1.0], [2.0]], ["a", "b"]))).y
-    array(['a', 'b'], dtype='<U1')
-    """
+    """A partition as bytes, the same for the same rows."""
     state = partition.__getstate__()
     if partition.is_table:
         sink = pa.BufferOutputStream()

@@ -43,12 +43,6 @@ def rows_of_vectors(batches: Sequence[Any], column: str) -> VectorRows:
     """The vectors of a column as the rows of a matrix; raise for null, and for vectors of different sizes.
 
     Spark sends arrays of structs: type (0 is sparse), size, indices and values.
-
-    Examples
-    --------
-    >>> dense = pa.array([{"type": 1, "size": None, "indices": None, "values": [1.0, 2.0]}])
-    >>> rows_of_vectors([dense], "features").matrix
-    array([[1., 2.]])
     """
     widths = _checked_widths(batches, column)
     width = int(widths[0]) if widths.size else 1
@@ -61,13 +55,7 @@ def rows_of_vectors(batches: Sequence[Any], column: str) -> VectorRows:
 
 
 def is_sparse(entries: int, n_rows: int, width: int) -> bool:
-    """Whether rows that hold sparse vectors are kept sparse.
-
-    Examples
-    --------
-    >>> is_sparse(10, 10, 100), is_sparse(900, 10, 100)
-    (True, False)
-    """
+    """Whether rows that hold sparse vectors are kept sparse."""
     return entries < SPARSE_BELOW * n_rows * width
 
 
@@ -81,13 +69,7 @@ def as_storage(matrix: Any, *, dense: bool) -> Any:
 
 
 def vector_names(metadata: dict[str, Any]) -> list[str] | None:
-    """Names of the entries of a vector column, as a `VectorAssembler` leaves them; None if some are missing.
-
-    Examples
-    --------
-    >>> vector_names({"ml_attr": {"attrs": {"numeric": [{"idx": 1, "name": "b"}, {"idx": 0, "name": "a"}]}}})
-    ['a', 'b']
-    """
+    """Names of the entries of a vector column, as a `VectorAssembler` leaves them; None if some are missing."""
     known = metadata.get("ml_attr", {}).get("attrs", {})
     found = {one.get("idx"): one.get("name") for kind in known.values() for one in kind}
     names = [found.get(number) for number in range(len(found))]
