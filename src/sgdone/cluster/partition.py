@@ -94,14 +94,8 @@ class Partition:
         Weights, as frequencies.
     names : sequence of str, optional
         Names of the columns, which must be the same in all partitions.
-    roles : array of int32, optional
-        Role of each column, as in `sgdone.rows.rows.ENTRIES`.
     groups : array of shape (n_rows,), optional
         The group of each row, for standard errors of rows that are not independent.
-    held_out : Partition, optional
-        Rows that are not trained on, for scores.
-    unlabelled, place
-        As in `Table`.
 
     Examples
     --------
@@ -117,38 +111,31 @@ class Partition:
         sample_weight: ArrayLike | None = None,
         *,
         names: Sequence[str] | None = None,
-        roles: NDArray[np.int32] | None = None,
         groups: ArrayLike | None = None,
-        held_out: "Partition | None" = None,
-        unlabelled: int = 0,
-        place: Place | None = None,
     ) -> None:
         self.number, self.fault = number, ""
-        self.held_out, self.unlabelled, self.place = held_out, unlabelled, place
+        #: Rows that are not trained on, for scores; further facts as in `Table`.
+        self.held_out: Partition | None = None
+        self.unlabelled = 0
+        self.place: Place | None = None
         self.X, self.y = aligned(_matrix(X)), aligned(_labels(y))
-        self.names, self.roles = None if names is None else list(names), roles
+        self.names = None if names is None else list(names)
+        #: Role of each column, as in `sgdone.rows.rows.ENTRIES`.
+        self.roles: NDArray[np.int32] | None = None
         self.sample_weight = None if sample_weight is None else aligned(np.asarray(sample_weight, dtype=np.float64))
-        if self.y.ndim != 1 or self.y.size != self.X.shape[0]:
-            raise ValueError(f"X has {self.X.shape[0]:,} rows, but y has the shape {self.y.shape}")
-        if self.sample_weight is not None and self.sample_weight.shape != self.y.shape:
-            raise ValueError(f"X has {self.y.size:,} rows, but sample_weight has the shape {self.sample_weight.shape}")
         self.groups = None if groups is None else plain_labels(np.asarray(groups))
-        if self.groups is not None and self.groups.shape != self.y.shape:
-            raise ValueError(f"X has {self.y.size:,} rows, but groups has the shape {self.groups.shape}")
+        for name in ("y", "sample_weight", "groups"):
+            values = getattr(self, name)
+            if values is not None and values.shape != (self.n_rows,):
+                raise ValueError(f"X has {self.n_rows:,} rows, but {name} has the shape {values.shape}")
         self._labelled: tuple[LabelCoding, ArraySource, MemoryRows] | None = None
 
     @classmethod
     def of_table(cls, number: int, table: Table, held_out: "Partition | None" = None) -> "Partition":
         """The rows of a table, which must have labels."""
-        return cls(
-            number,
-            table.X,
-            table.labels,
-            table.weights,
-            held_out=held_out,
-            unlabelled=table.unlabelled,
-            place=table.place,
-        )
+        made = cls(number, table.X, table.labels, table.weights)
+        made.held_out, made.unlabelled, made.place = held_out, table.unlabelled, table.place
+        return made
 
     @classmethod
     def of(cls, number: int, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> "Partition":
