@@ -10,13 +10,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, TableEncoder
 from sgdone.fit.loaded_rows import _last_coef, shares_of_rows
 from sgdone.stopping import MaxSamples
@@ -474,10 +472,6 @@ def test_a_million_levels():
 
 
 class TestContract:
-    def test_clone_and_parameters(self, problem):
-        model = LinearClassifier(columns={"job": "drop"})
-        assert clone(model).columns == {"job": "drop"}
-
     def test_grid_search(self, problem):
         frame, labels, _ = problem
         search = GridSearchCV(LinearClassifier(random_state=0), {"alpha": [1e-4, 1e-1]}, cv=2).fit(frame, labels)
@@ -535,6 +529,3 @@ class TestContract:
             start = dict(zip(columns.encoded_names, _last_coef(model._fitted, columns)[0], strict=True))
             assert start == {name: before.get(name, 0.0) for name in start}
             assert model.fit(second, y).score(second, y) > 0.8
-
-    def test_top_level_name(self):
-        assert sgdone.TableEncoder is TableEncoder
