@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sgdone.cli import console
-from sgdone.cli.report import MOST_CLASSES, classes_text, solver_text, verdict_as_json, verdict_text
+from sgdone.cli.report import classes_text, first_classes, solver_text, verdict_as_json, verdict_text
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.model_file import load_fitted, read_header
 
@@ -140,9 +140,7 @@ def _intercept_text(report: dict[str, Any]) -> str:
     values = [console.number(value) for value in report["intercept"]]
     if len(values) == 1:
         return values[0]
-    shown = [f"{value} (class {label})" for value, label in zip(values, report["classes"], strict=True)]
-    more = f", … ({len(shown):,} in all)" if len(shown) > MOST_CLASSES else ""
-    return ", ".join(shown[:MOST_CLASSES]) + more
+    return first_classes([f"{value} (class {label})" for value, label in zip(values, report["classes"], strict=True)])
 
 
 def _named(entry: dict[str, Any]) -> str:

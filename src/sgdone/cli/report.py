@@ -23,7 +23,7 @@ from sgdone.run.result import Verdict
 from sgdone.tables import TableEncoding
 from sgdone.tables.date_values import DateValues
 
-MOST_CLASSES = 10
+_MOST_CLASSES = 10
 #: Relative error of a mean of equal numbers.
 _ROUNDING = 1e-14
 
@@ -54,8 +54,13 @@ def classes_text(classes: list[Any] | None, names: list[str] | None) -> list[tup
     shown = [str(label) for label in classes]
     if names is not None and names != shown and len(names) == len(shown):
         shown = [f"{label} ({name})" for label, name in zip(shown, names, strict=True)]
-    more = f", … ({len(shown):,} in all)" if len(shown) > MOST_CLASSES else ""
-    return [("classes", ", ".join(shown[:MOST_CLASSES]) + more)]
+    return [("classes", first_classes(shown))]
+
+
+def first_classes(shown: list[str]) -> str:
+    """Texts of the first classes, and the number of all."""
+    more = f", … ({len(shown):,} in all)" if len(shown) > _MOST_CLASSES else ""
+    return ", ".join(shown[:_MOST_CLASSES]) + more
 
 
 def score_lines(scores: dict[str, Any], loss: str) -> list[tuple[str, str, str]]:

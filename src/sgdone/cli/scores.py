@@ -166,8 +166,8 @@ class PartScores:
 
     def __init__(self, model: FittedModel, max_memory: int) -> None:
         self._model, self._bytes, self._most_bytes = model, 0, max(_LEAST_KEPT, _SHARE_KEPT * max_memory)
-        self._outputs, self._labels = list[NDArray[Any]](), list[NDArray[Any]]()
-        self._weights = list[NDArray[np.float64]]()
+        #: Outputs, labels and weights of each part.
+        self._parts = list[tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]]()
         self._labelled = True
 
     def add(self, y: NDArray[Any] | None, weights: NDArray[np.float64] | None, outputs: NDArray[Any]) -> None:
@@ -175,19 +175,16 @@ class PartScores:
         self._labelled &= y is not None
         if y is None or not self._labelled or self._bytes > self._most_bytes:
             return
-        self._outputs.append(outputs)
-        self._labels.append(y)
+        self._parts.append((outputs, y, weights))
         self._bytes += outputs.nbytes + y.nbytes
-        if weights is not None:
-            self._weights.append(weights)
 
     def scores(self, base_rate: BaseRate | None = None) -> dict[str, Any] | None:
         """Scores of the rows, if they have labels of the kind that the model predicts."""
-        if not self._labelled or not self._labels:
+        if not self._labelled or not self._parts:
             return None
-        y, outputs = np.concatenate(self._labels), np.concatenate(self._outputs)
-        weights = np.concatenate(self._weights) if self._weights else None
-        rows = Table(np.empty((y.size, 0)), y, weights=weights)
+        outputs, y = (np.concatenate([part[k] for part in self._parts]) for k in (0, 1))
+        weights = [own for _, _, own in self._parts if own is not None]
+        rows = Table(np.empty((y.size, 0)), y, weights=np.concatenate(weights) if weights else None)
         if self._model.classes_ is not None:
             rows = replace(rows, y=as_classes(y))
             known = bool(np.isin(rows.labels, self._model.classes_).any())

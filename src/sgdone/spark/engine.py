@@ -108,10 +108,6 @@ class KeptBroadcasts:
             self._kept[digest] = self._context.broadcast(large[digest])
         return tuple(part if len(part) <= _SMALL else self._kept[hashlib.sha256(part).digest()] for part in parts)
 
-    def close(self) -> None:
-        """Drop all of them."""
-        self.send(())
-
 
 def received(sent: tuple[Sent, ...]) -> Parts:
     """The parts that were sent, at a worker."""
@@ -332,7 +328,7 @@ class SparkEngine(Engine):
         for frame in (*self._outdated, *([] if self._state is None else [self._state])):
             frame.unpersist()
         self._outdated, self._state = [], None
-        self._broadcasts.close()
+        self._broadcasts.send(())
         if self._encoder is not None:
             self._encoder.destroy()
             self._encoder = None
