@@ -407,7 +407,7 @@ def test_a_direction_that_is_wrong_in_one_row_proves_nothing(monkeypatch):
 
 
 def table(n_rows=500, seed=0):
-    """Nested categories, a number that one of them determines, gaps, and dates."""
+    """Nested categories, a number that one of them determines, missing values, and dates."""
     rng = np.random.default_rng(seed)
     region = rng.choice(4, n_rows, p=[0.1, 0.3, 0.4, 0.2])
     return pa.table(

@@ -1,4 +1,4 @@
-"""Tables as people have them: categories, gaps, dates and text in front of the default fit."""
+"""Tables as people have them: categories, missing values, dates and text in front of the default fit."""
 
 import copy
 import pickle
@@ -25,7 +25,7 @@ N = 240
 
 
 def table(seed=0, n=N):
-    """Numbers, booleans, strings, dates and texts, each with gaps, and a target that depends on all of them."""
+    """Numbers, booleans, strings, dates and texts, each with missing values, and a target that depends on all of them."""
     rng = np.random.default_rng(seed)
     age = rng.normal(40, 10, n)
     job = rng.choice(["clerk", "nurse", "smith"], n, p=[0.5, 0.3, 0.2])
@@ -414,7 +414,7 @@ class TestEdges:
         model = self.fit(c=levels * 10)
         assert set(model.get_feature_names_out()) == {f"c={level}" for level in levels}
 
-    def test_empty_strings_are_gaps(self):
+    def test_empty_strings_are_missing_values(self):
         model = self.fit(c=["a", "", " ", "b"] * 10, x=["1", "", "3", " "] * 10)
         assert set(model.get_feature_names_out()) == {"x", "x missing", "c=a", "c=b", "c=(missing)"}
 
@@ -516,7 +516,7 @@ class TestContract:
         assert model.fit(frame, labels).score(frame, labels) > 0.7
 
     @pytest.mark.parametrize("seed", range(2))
-    def test_warm_start_between_tables_with_and_without_gaps(self, seed):
+    def test_warm_start_between_tables_with_and_without_missing_values(self, seed):
         """A table of numbers is an array, another one is encoded: coefficients follow their names all the same."""
         rng = np.random.default_rng(seed)
         whole = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"]).assign(c=rng.random(200) < 0.5)

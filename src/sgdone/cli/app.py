@@ -44,7 +44,7 @@ def _examples(*lines: str) -> str:
 
 
 class Cov(StrEnum):
-    """How the covariance of the coefficients is estimated."""
+    """Estimate of the covariance of the coefficients."""
 
     CLASSICAL = "classical"
     ROBUST = "robust"

@@ -121,7 +121,7 @@ class FitData(ABC):
 
     @property
     def checkpoints(self) -> FitCheckpoints | None:
-        """Where checkpoints are written, if they are."""
+        """Checkpoints of the fit, if any are written."""
         given = self.arguments.checkpoints
         return FitCheckpoints.of(given.checkpoint, given.every, given.resume)
 

@@ -48,7 +48,7 @@ def held_out_key(seed: int) -> int:
 
 
 def held_out_rows(X: Any, labels: NDArray[np.generic], task: Task, seed: int) -> NDArray[np.bool_]:
-    """Which rows in memory are held out; a class is never held out whole.
+    """Mask of the rows in memory that are held out; a class is never held out whole.
 
     Rows that are copies of fewer than 200 different ones are drawn by their number.
 
@@ -120,7 +120,7 @@ class HeldOutInput(RowInput):
         return self._opened.rows.bytes_read
 
     def identity(self) -> dict[str, Any]:
-        """Which data these are, and whether rows are held out."""
+        """Identity of the data, and whether rows are held out."""
         return {**self._opened.rows.identity(), "held_out": self._holds_out}
 
     def tables(self, *, labelled: bool = True) -> Iterator[Table]:

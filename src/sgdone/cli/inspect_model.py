@@ -52,7 +52,7 @@ def _shown(parameter: Any) -> str:
 
 
 def _columns(model: FittedModel) -> list[dict[str, str]] | None:
-    """How the columns of a data frame were encoded; None if they are the features."""
+    """Encoding of the columns of a data frame; None if they are the features."""
     encoder = model.encoder_
     if encoder is None or encoder.is_plain:
         return None
@@ -116,7 +116,7 @@ def _show(report: dict[str, Any], model: FittedModel) -> None:
 
 
 def _show_columns(columns: list[dict[str, str]]) -> None:
-    """How the first columns were encoded, a line each."""
+    """Print the encoding of the first columns, one line each."""
     console.say("\nHow the columns were encoded:")
     lines = []
     for column in columns[:_MOST_COLUMNS]:

@@ -71,7 +71,7 @@ class Leak:
         return f"{column} {what}: if it is not known before {label} is, drop it with {drop}"
 
     def as_json(self) -> dict[str, Any]:
-        """The same for machines."""
+        """The column, label, measure, value and sentence as a dict."""
         return asdict(self) | {"sentence": self.sentence()}
 
 
@@ -99,7 +99,7 @@ def possible_leaks(model: FittedModel, rows: Table, task: Task, seed: int, r2: f
 @final
 @dataclass(frozen=True)
 class _Judge:
-    """How well a column alone predicts the labels."""
+    """Measures how well a column alone predicts the labels."""
 
     #: Numbers of classes, or the labels of a regression, which has 0 classes.
     target: Floats

@@ -69,7 +69,7 @@ class ScoredRows:
 @final
 @dataclass(frozen=True)
 class FitOutput:
-    """Where the model of a fit is written, and how the fit is reported."""
+    """File of the model, and form of the report of a fit."""
 
     model: Annotated[Path | None, output_file("Where to write the model.")] = None
     json: Json = False
@@ -187,7 +187,7 @@ class MethodGroup:
 @final
 @dataclass(frozen=True)
 class CheckpointOptions:
-    """Where checkpoints are written, the seconds between them, and whether to go on from the last one."""
+    """File of checkpoints, seconds between them, and whether to go on from the last one."""
 
     checkpoint: Annotated[
         Path | None,
@@ -216,7 +216,7 @@ class CheckpointOptions:
         return [f"there is no checkpoint {self.checkpoint}: training began with {beginning}"]
 
     def how_to_resume(self) -> str:
-        """How to go on after an interruption."""
+        """Advice after an interruption."""
         if self.checkpoint is not None and self.checkpoint.exists():
             return "To go on where it ended, give the same command with --resume."
         return "With --checkpoint FILE a fit can be resumed after an interruption."

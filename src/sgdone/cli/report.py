@@ -188,7 +188,7 @@ def columns_of(encoder: TableEncoding, table: Any) -> list[dict[str, Any]]:
 
 
 def show(report: dict[str, Any], verdict: Verdict) -> None:
-    """The same for people, and shorter."""
+    """Print the report of a fit."""
     test, held_out = report["test"], report["held_out"]
     others = f" (and {test['rows']:,} to test)" if test else f" ({held_out['rows']:,} held out)" if held_out else ""
     if report["rows_without_label"]:

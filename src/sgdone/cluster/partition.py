@@ -49,7 +49,7 @@ class ClassWeights:
 @message
 @dataclass(frozen=True)
 class LabelCoding:
-    """How labels and sample weights become those of the sums; ``classes`` are sorted, None in regression.
+    """Conversion of labels and sample weights to those of the sums; ``classes`` are sorted, None in regression.
 
     Examples
     --------

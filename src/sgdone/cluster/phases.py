@@ -349,7 +349,7 @@ class ExactOnPartitions(ExactPhase):
         return Judgement(*known, estimated_by="training", decrement=best.decrement)
 
     def _unless_exact(self, state: ExactState) -> Stop | None:
-        """Why the optimum was not reached; None if it was."""
+        """Reason why the optimum was not reached; None if it was."""
         ended, value = super()._unless_exact(state), _path(state).progress.value / state.weight
         if ended is None:
             return None

@@ -30,7 +30,7 @@ _FITTED = (
 
 
 class DaskModel:
-    """What both estimators share; not for users."""
+    """Base of both estimators; not for users."""
 
     #: The fitted estimator without Dask.
     _plain: Any
@@ -266,7 +266,7 @@ class LinearRegressor(DaskModel, RegressorMixin, BaseEstimator):  # type: ignore
 
 
 def predicted(model: Any, method: str, X: Any) -> Any:
-    """What a method of a fitted estimator predicts for the rows of X, not computed yet.
+    """Predictions of a method of a fitted estimator for the rows of X, not computed yet.
 
     The result is an array, a series or data frame with the index of ``X``, or a list of delayed arrays. Data in memory
     are predicted at once.

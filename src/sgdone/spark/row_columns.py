@@ -162,7 +162,7 @@ class FeatureColumns:
 @final
 @dataclass(frozen=True)
 class RowColumns:
-    """Which columns are features, labels and weights.
+    """Columns of features, labels and weights.
 
     ``names`` are those of the entries of vectors, and ``group`` says which rows are not independent, if there are any.
     """
