@@ -25,7 +25,7 @@ N = 240
 
 
 def table(seed=0, n=N):
-    """Numbers, booleans, strings, dates and texts, each with missing values, and a target that depends on all of them."""
+    """Numbers, booleans, strings, dates and texts with missing values, and a target that depends on all of them."""
     rng = np.random.default_rng(seed)
     age = rng.normal(40, 10, n)
     job = rng.choice(["clerk", "nurse", "smith"], n, p=[0.5, 0.3, 0.2])
