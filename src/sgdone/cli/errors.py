@@ -65,20 +65,15 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             complain("interrupted")
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
-            if not _blames_data(error):
+            from sgdone.datasets import DatasetNotFound
+
+            blames_data = isinstance(error, (ValueError, OSError, MemoryError, DatasetNotFound))
+            if not blames_data or isinstance(error, BrokenPipeError):
                 raise
             complain(as_options(str(error)))
             raise typer.Exit(BAD_DATA) from None
 
     return run
-
-
-def _blames_data(error: Exception) -> bool:
-    from sgdone.datasets import DatasetNotFound
-
-    return isinstance(error, (ValueError, OSError, MemoryError, DatasetNotFound)) and not isinstance(
-        error, BrokenPipeError
-    )
 
 
 def complain(message: str, what: str = "error", colour: str = "red") -> None:

@@ -77,20 +77,16 @@ def load(
 
 def reading_notes(options: ReadOptions, train: Table) -> dict[str, str]:
     """Notes in a model file from which `like_training_data` reads further rows as the training rows were read."""
-    notes = {"zero_based": json.dumps(bool(train.zero_based))}
-    if not options.header:
-        notes["header"] = "false"
-    if options.bits is not None:
-        notes["bits"] = str(options.bits)
-    if options.separator is not None:
-        notes["separator"] = options.separator
-    if train.label_name is not None:
-        notes["label"] = train.label_name
-    if train.weights is not None and options.weight is not None:
-        notes["weight"] = options.weight
-    if train.dropped:
-        notes["dropped"] = json.dumps(train.dropped, ensure_ascii=False)
-    return notes
+    notes = {
+        "zero_based": json.dumps(bool(train.zero_based)),
+        "header": None if options.header else "false",
+        "bits": None if options.bits is None else str(options.bits),
+        "separator": options.separator,
+        "label": train.label_name,
+        "weight": None if train.weights is None else options.weight,
+        "dropped": json.dumps(train.dropped, ensure_ascii=False) if train.dropped else None,
+    }
+    return {name: note for name, note in notes.items() if note is not None}
 
 
 def like_training_data(options: ReadOptions, notes: Mapping[str, str]) -> ReadOptions:

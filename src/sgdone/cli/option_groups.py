@@ -7,7 +7,7 @@ A parameter of a command whose type is a group stands for all options of the gro
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, final, get_args, get_origin, get_type_hints
@@ -244,9 +244,9 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         types = get_type_hints(group, include_extras=True)
         chosen = [field for field in fields(group) if not extras or field.name in extras[0].names]
         groups[parameter.name] = group, [field.name for field in chosen]
-        for field in chosen:
-            assert field.default is not MISSING
-            parameters.append(parameter.replace(name=field.name, annotation=types[field.name], default=field.default))
+        parameters += [
+            parameter.replace(name=own.name, annotation=types[own.name], default=own.default) for own in chosen
+        ]
 
     @functools.wraps(command)
     def run(**options: Any) -> None:
