@@ -228,8 +228,8 @@ def test_number_of_features(file):
         ("a,b,y\n1,2,u\n1,2,NA\n", r"line 3, column 'y': missing label"),
         ('a,b,y\n1,2,u\n1,2,""\n', r"line 3, column 'y': missing label"),
         ("a,b,y\n1,2,0.5\n1,2,inf\n", r"line 3, column 'y': infinite value"),
-        ('a,b,y\n1,2,u\n1,2,"v\n1,2,u\n', r"line 3, column 'y': the label contains a line break"),
-        (b"a,b,y\n1,2,\xff\n", r"line 2, column 'y': .*text must be UTF-8"),
+        ('a,b,y\n1,2,u\n1,2,"v\n1,2,u\n', r'line 3: a quote \("\) is not closed'),
+        (b"a,b,y\n1,2,\xff\n", r"line 2, column 'y': is not UTF-8: convert the file"),
         (b"a,b,y\n1,\xff,1\n", r"line 2, column 'b': is not UTF-8: convert the file"),
         (b"a,\xe9,y\n1,2,1\n", r"line 1: is not UTF-8"),
         ("a,b,y\r1,2,1\r", r"t.csv: lines end in a carriage return alone: end them in a line feed"),
@@ -242,7 +242,7 @@ def test_number_of_features(file):
         ),
         ("a,,y\n1,2,0\n", r"column 2 has no name: name it, or drop it \(pandas: index=False\)"),
         ("a,a,y\n1,2,0\n", r"two columns are named 'a'"),
-        ('a,"b,y\n1,2,0\n', r"line 1: the header cannot be read"),
+        ('a,"b,y\n1,2,0\n', r'line 1: a quote \("\) is not closed'),
     ],
 )
 def test_errors_say_where(file, text, message):
@@ -272,7 +272,7 @@ def test_memory_that_runs_out_is_a_data_error(file, monkeypatch):
     def fail(*_args, **_kwargs):
         raise pa.ArrowMemoryError("malloc of size 131136 failed")
 
-    monkeypatch.setattr("sgdone.readers.formats.csv.reader.arrow_csv.read_csv", fail)
+    monkeypatch.setattr("sgdone.readers.formats.csv.cells.arrow_csv.read_csv", fail)
     message = (
         r"t\.csv: does not fit into the .* of memory that are available \(malloc of size 131136 failed\): use fewer"
     )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import IO, Any, final
 
 import numpy as np
@@ -156,17 +157,16 @@ def records(stream: IO[bytes], separator: str, options: ReadOptions, line: int =
         raise options.error(f'{error}: is a quote (") not closed?', place=f"line {start:,}") from error
 
 
-def line_of(row: int, stream: IO[bytes], record: FirstRecord, line: int = 1) -> int:
-    """The line at which a row begins; rows are numbered from 0."""
-    return next(at for i, (at, _) in enumerate(records(stream, record.separator, record.options, line)) if i == row)
+def line_of(row: int, block: TextBlock, record: FirstRecord) -> int:
+    """The line at which a row of a block begins; rows are numbered from 0."""
+    found = records(io.BytesIO(block.text), record.separator, record.options, block.line)
+    return next(line for line, _ in islice(found, row, None))
 
 
-def broken_line(
-    stream: IO[bytes], record: FirstRecord, wanted: Collection[str], otherwise: str, line: int = 1
-) -> DataError:
+def broken_line(block: TextBlock, record: FirstRecord, wanted: Collection[str], otherwise: str) -> DataError:
     """The error for the first line with another number of fields, or with bytes that are not UTF-8."""
     options, n_columns = record.options, len(record.names)
-    for at, fields in records(stream, record.separator, options, line):
+    for at, fields in records(io.BytesIO(block.text), record.separator, options, block.line):
         if len(fields) != n_columns:
             where = "header" if options.header else "first line"
             found = f"found {counted(len(fields), 'field')}, but the {where} has {counted(n_columns, 'column')}"
@@ -236,7 +236,7 @@ class CellParser:
             if column.type != kind:
                 column, bad = self._converted(column, name, block, record)
                 if bad is not None:
-                    line = line_of(int(bad.rows[0]), io.BytesIO(block.text), record, block.line)
+                    line = line_of(int(bad.rows[0]), block, record)
                     misprints.append((name, f"line {line:,} of {shown(record.options.path)}", bad))
             self._cells[name] += len(column) - column.null_count
             made.append(column)
@@ -272,7 +272,7 @@ class CellParser:
                 rest = half
             else:
                 fitting, rest = fitting + half, rest - half
-        line = line_of(fitting, io.BytesIO(block.text), record, block.line)
+        line = line_of(fitting, block, record)
         what, head = _FOUND[self._types[name]], size_text(text_blocks.HEAD)
         if name == self._columns.label:
             problem = f"is not among {what}, and the labels of the first {head} are {what} only"
@@ -327,7 +327,7 @@ def strings_of(block: TextBlock, record: FirstRecord, names: Sequence[str], *, n
         words = arrow_csv.ConvertOptions().null_values if nulls else []
         return _read(block, record, dict.fromkeys(names, _TEXT), words)
     except pa.ArrowInvalid as error:
-        raise broken_line(io.BytesIO(block.text), record, names, str(error), block.line) from error
+        raise broken_line(block, record, names, str(error)) from error
 
 
 def _read(block: TextBlock, record: FirstRecord, types: dict[str, Any], null_values: list[str]) -> Any:
