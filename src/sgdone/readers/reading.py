@@ -102,13 +102,13 @@ def same_format(files: Sequence[ReadOptions]) -> str:
 
 
 def _with_rows(tables: Iterator[Table], options: ReadOptions) -> Iterator[Table]:
-    """The tables, and an error at their end if all rows have been skipped."""
-    n_rows = 0
+    """The tables, and an error at their end if there are no rows, or all have been skipped."""
+    sizes = []
     for table in tables:
-        n_rows += table.X.shape[0]
+        sizes.append(table.n_rows)
         yield table
-    if n_rows == 0:
-        raise options.error("no row has a label: give files with labels")
+    if not any(sizes):
+        raise options.error("no row has a label: give files with labels" if sizes else "has column names but no rows")
 
 
 def read_as_written(path: Given, columns: Sequence[str], **options: Any) -> dict[str, list[str]]:

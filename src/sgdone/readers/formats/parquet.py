@@ -33,17 +33,12 @@ def read_parquet(options: ReadOptions) -> Table:
 def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     """Yield the rows of files in parts, from one row group after the other."""
     about = layout(files)
-    empty = True
     for options in files:
         with _file(options) as file:
             progress = _Progress(options, file.metadata.num_rows)
             for first, batch in _batches(file, about.columns.read(), options):
-                for table in typed_parts(batch, first, about.columns, about.types, options):
-                    empty = False
-                    yield table
+                yield from typed_parts(batch, first, about.columns, about.types, options)
                 progress.advance(batch.num_rows)
-    if empty and not files[0].part_of_table:
-        raise files[0].error("has column names but no rows")
 
 
 def layout(files: Sequence[ReadOptions]) -> FileLayout:

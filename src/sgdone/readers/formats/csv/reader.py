@@ -84,21 +84,18 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     chosen = FileSetColumns.choose(known) if headers[0] is not None else None
     with closing(_blocks(files, chosen)) as blocks:
         head: list[_Rows] = first_blocks(blocks)
-        if not head and files[0].part_of_table:
-            return
         if not head:
-            raise files[0].error("has column names but no rows")
+            return
         columns = head[0].columns.columns
         types, misprints = decide_types([(rows.block, rows.record) for rows in head], columns)
         cells = CellParser(types, columns, misprints)
-        empty = True
         with closing(_with_numbers(chain(drained(head), blocks), cells)) as with_numbers:
             for rows, numbers in with_numbers:
-                for table in _tables(rows, cells, numbers):
-                    empty = False
-                    yield table
-        if empty and not files[0].part_of_table:
-            raise files[0].error("has column names but no rows")
+                table = cells.table(rows.block, rows.record, numbers)
+                lines = _lines_of(rows, table.num_rows)
+                for first, part in parts_of(table):
+                    place = numbered("line", lines[first:])
+                    yield assemble(part, columns, rows.record.options, place, whole=False)
 
 
 def layout(files: Sequence[ReadOptions]) -> FileLayout:
@@ -148,14 +145,6 @@ def _blocks(files: Sequence[ReadOptions], chosen: FileSetColumns | None) -> Gene
 def _with_numbers(blocks: Iterable[_Rows], cells: CellParser) -> Generator[tuple[_Rows, dict[str, Any]], None, None]:
     """Blocks of rows with their columns of numbers, which are read in several threads."""
     yield from mapped(lambda rows: (rows, cells.numbers(rows.block, rows.record)), blocks, n_threads())
-
-
-def _tables(rows: _Rows, cells: CellParser, numbers: dict[str, Any]) -> Iterator[Table]:
-    block, record, columns = rows.block, rows.record, rows.columns.columns
-    table = cells.table(block, record, numbers)
-    lines = _lines_of(rows, table.num_rows)
-    for first, part in parts_of(table):
-        yield assemble(part, columns, record.options, numbered("line", lines[first:]), whole=False)
 
 
 def _lines_of(rows: _Rows, n_rows: int) -> Numbers:
