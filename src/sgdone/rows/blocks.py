@@ -22,29 +22,17 @@ from sgdone.tables import Encoded, TableEncoding
 
 #: Rows in a block, unless they are so wide that a block would not fit into its share of memory.
 BLOCK_ROWS = 65_536
-
-
 #: Pieces of a block that later passes read by themselves: a buffer of pieces from all over the rows is a better sample
 #: of them than one of a few blocks, above all if the rows are sorted.
 PIECES = 16
-
-
 #: Share of the memory that one block may take.
 _BLOCK_SHARE = 1 / 16
-
-
 #: Values below this have squares that can be added up in any number.
 _LARGE = 1e140
-
-
 #: Smallest block, and the number of rows whose size is measured, or the share of the memory that they may take.
 _FEWEST_ROWS, _MEASURED_ROWS, _MEASURED_SHARE = 256, 4096, 1 / 8
-
-
 #: Bytes of a column that may never appear: its number, and its coefficient in the fitted model.
 _COLUMN_BYTES = 12
-
-
 #: Columns for which there is room at first.
 _ROOM = 1 << 10
 

@@ -15,8 +15,6 @@ from sgdone.readers.table import reads_as_number, shortened
 
 #: How the names of types for dates, times and durations begin, in pandas, Polars and Arrow.
 _DATES = ("date", "time", "duration", "period")
-
-
 #: scikit-learn prints an array of the wrong shape whole.
 _PRINTED_ARRAY = re.compile(r"\s*array=.*?\]\.\s*", re.DOTALL)
 
@@ -236,16 +234,10 @@ def _check_integers(labels: Sequence[Any], name: str) -> None:
 
 #: Rows count as sorted if more than this share of a variance lies between groups of neighbouring rows.
 SORTED = 0.3
-
-
 #: A variance below this share of the mean square is rounding.
 _ROUNDING = 1e-13
-
-
 #: Neighbouring rows in a group.
 GROUP = 256
-
-
 #: Such a share for a column of X, which may have trends; and the number of groups needed to tell.
 _DRIFTS, _FEWEST_GROUPS = 0.5, 3
 

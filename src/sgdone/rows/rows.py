@@ -19,20 +19,12 @@ from sgdone.rows.faults import BadRowError, column_text, label_fault
 
 #: Largest number of entries of a sparse row to prefetch.
 _LONGEST_REACH = 256
-
-
 #: Largest coefficient of a scaled feature that is still finite in the user's units.
 _SPARE = 1024.0
-
-
 #: Smallest unit of a feature with such coefficients.
 SMALLEST_SCALE = _SPARE / float(np.finfo(np.float64).max)
-
-
 #: How the entries of rows are stored.
 Storage = Literal["dense", "sparse", "mixed"]
-
-
 #: Roles of sparse columns, which decide the units in which they are trained on. `ENTRIES` are columns of which nothing
 #: more is known. `LEVEL` are columns that mark the rows with a level of a category, a part of a date or a missing
 #: value. Greater numbers are words of a text: the same number for the words of one column.

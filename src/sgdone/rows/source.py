@@ -20,20 +20,12 @@ from sgdone.rows.validation_rows import ValidationRows
 
 #: Range of the sum of sample weights that can be numbers of rows.
 LEAST_ROWS, MOST_ROWS = 1.0, 1e15
-
-
 # Reading rows in random order costs twice the memory traffic of reading them in sequence. The rows are shuffled in
 # windows of 16 runs of 256 consecutive rows instead: the runs are drawn at random, and the rows are permuted within a
 # window. This is nearly as fast as sequential reading and, on data sorted by class, as good as a full shuffle.
 RUN = 256
-
-
 RUNS_IN_WINDOW = 16
-
-
 RUNS_IN_BLOCK = 4 * RUNS_IN_WINDOW
-
-
 #: Rows up to which plain Python shuffles in less time than Numba takes to be imported.
 _FEW_ROWS = 1024
 

@@ -15,29 +15,17 @@ from sgdone.rows.rows import Block, Rows
 
 #: With fewer rows than this nothing can be validated.
 FEWEST = 20
-
-
 #: Validation rows: half of the rows up to 4,096, but at least 1,024 if there are as many, and a sixteenth of many.
 _LEAST, USUAL, MOST = 1024, 4096, 32768
-
-
 #: Copies of rows are searched for if a sample of 8,192 rows has more than 2 % of them, and kept in one fold if there
 #: are at least 200 different rows.
 _FEW_COPIES, _SAMPLE, _MANY_DIFFERENT = 0.02, 8192, 200
-
-
 #: Copies of one row that make up more than this share of all rows are not kept together.
 _LARGE_GROUP = 0.01
-
-
 #: Largest share of all rows in a fold.
 _SHARE = 0.2
-
-
 #: Hashes below this, a tenth of all, are those of validation rows, until there are too many.
 _TENTH = (1 << 64) // 10
-
-
 #: Share of the rows of the first block that must be different for the features to choose validation rows.
 _DIFFERENT = 0.5
 

@@ -24,6 +24,11 @@ from sgdone.readers.table import ReadOptions, Table, reads_as_number, shortened
 LARGEST_INDEX = np.iinfo(np.int32).max
 #: White space within a line.
 _BLANKS = re.compile(r"[ \t\r\v\f\n]+")
+#: Name of a column by its index.
+_NAME = re.compile(r"feature ([0-9]{1,18})")
+#: Columns are left out if there are more than this many, of which less than a quarter occur. The rule depends on the
+#: file alone, and a model of the others takes at most four times the memory that it needs.
+_NARROW, _SPARSE = 1 << 16, 4
 
 
 def rewritten(line: bytes, options: ReadOptions, last: int | None) -> bytes:
@@ -193,16 +198,6 @@ def _last(options: ReadOptions) -> int | None:
     return options.width - 1 + _first(options)
 
 
-READER = Reader("svmlight", (".svm", ".libsvm", ".svmlight"), read_svmlight, parts=read_svmlight_parts)
-
-
-#: Columns are left out if there are more than this many, of which less than a quarter occur. The rule depends on the
-#: file alone, and a model of the others takes at most four times the memory that it needs.
-_NARROW, _SPARSE = 1 << 16, 4
-
-_NAME = re.compile(r"feature ([0-9]{1,18})")
-
-
 def occurring(X: Any) -> NDArray[np.int64] | None:
     """The columns of a CSR matrix that have entries, if most have none; else None."""
     width = X.shape[1]
@@ -254,3 +249,6 @@ def select(X: Any, columns: NDArray[np.int64]) -> Any:
     found = sparse.csr_array(parts, shape=(X.shape[0], columns.size))
     found.sort_indices()
     return found
+
+
+READER = Reader("svmlight", (".svm", ".libsvm", ".svmlight"), read_svmlight, parts=read_svmlight_parts)
