@@ -65,17 +65,7 @@ _WILDCARD = re.compile(r"[*?\[]")
 @final
 @dataclass(frozen=True)
 class InputFile:
-    """A data file.
-
-    Attributes
-    ----------
-    path : Path or RemoteFile
-        ``Path("-")`` is standard input.
-    size : int or None
-        Bytes, compressed if the file is; None for a pipe.
-    modified : int or None
-        Time of the last modification, in nanoseconds since 1970; None if unknown.
-    """
+    """A data file: its size in bytes, None for a pipe, and its last modification, in nanoseconds since 1970."""
 
     path: Location
     size: int | None = None

@@ -29,19 +29,7 @@ _NEWLINE = 10
 @final
 @dataclass(eq=False)
 class LineBlock:
-    """Whole lines of a file.
-
-    Attributes
-    ----------
-    options : ReadOptions
-        Those of the file.
-    data : ndarray of uint8
-        The lines, and at least `PADDING` zeros.
-    end : int
-        Number of bytes of the lines, the last of which is a newline.
-    used : int
-        Number of bytes that are in use, with the lines that were added.
-    """
+    """Whole lines of a file up to ``end``, lines that were added up to ``used``, and at least `PADDING` zeros."""
 
     options: ReadOptions
     data: NDArray[np.uint8]
@@ -62,7 +50,7 @@ class LineBlock:
         """Add a line after the others; returns where it begins and ends."""
         first, last = self.used, self.used + len(line) + 1
         if last + PADDING > self.data.size:
-            self.data = _enlarged(self.data, 2 * last + PADDING)
+            self.data = _enlarged(self.data, 2 * (last + PADDING))
         self.data[first : last - 1] = np.frombuffer(line, dtype=np.uint8)
         self.data[last - 1] = _NEWLINE
         self.data[last : last + PADDING] = 0
@@ -111,9 +99,9 @@ def _padded(data: NDArray[np.uint8], end: int) -> NDArray[np.uint8]:
     return data
 
 
-def _enlarged(data: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    larger = _room(size, ReusedArrays())
-    larger[: data.size] = data
+def _enlarged(array: NDArray[Any], size: int) -> NDArray[Any]:
+    larger = np.empty(size, dtype=array.dtype)
+    larger[: array.size] = array
     return larger
 
 
@@ -183,14 +171,8 @@ class RowArrays:
     def fill(self, block: LineBlock, loop: Callable[[Any, Any], int], rewritten: Callable[[bytes], bytes]) -> None:
         """Read all lines of a block.
 
-        Parameters
-        ----------
-        block : LineBlock
-            The lines.
-        loop : callable
-            Reads lines from ``progress`` on to an end, given the bytes and the end, and returns why it stopped.
-        rewritten : callable
-            Writes a line that the loop cannot read in a way that it can, or raises ValueError with what is wrong.
+        ``loop`` reads from ``progress`` on to an end, given the bytes and the end, and returns why it stopped.
+        ``rewritten`` writes a line that it cannot read in a way that it can, or raises ValueError with what is wrong.
         """
         while self._run(block, block.end, loop) == DOUBTFUL:
             at = int(self.progress[AT])
@@ -210,16 +192,10 @@ class RowArrays:
             if stopped != FULL:
                 return stopped
             if self.n_rows == self.indptr.size - 1:
-                self.rows = {name: _doubled(array) for name, array in self.rows.items()}
+                self.rows = {name: _enlarged(array, 2 * array.size) for name, array in self.rows.items()}
                 self.indptr = np.concatenate([self.indptr, np.zeros(self.indptr.size - 1, dtype=np.int32)])
             else:
-                self.entries = {name: _doubled(array) for name, array in self.entries.items()}
-
-
-def _doubled(array: NDArray[Any]) -> NDArray[Any]:
-    larger = np.empty(2 * array.size, dtype=array.dtype)
-    larger[: array.size] = array
-    return larger
+                self.entries = {name: _enlarged(array, 2 * array.size) for name, array in self.entries.items()}
 
 
 def parsed_blocks(

@@ -71,16 +71,9 @@ def _kind_of(value: Any) -> str:
 
 @final
 class RecordParser:
-    """Parses blocks of lines to columns of fixed types.
+    """Parses blocks of lines to columns of fixed types: those of the values in the first blocks, the ``head``.
 
-    Parameters
-    ----------
-    kinds : dict
-        The kinds of values of each column in the first blocks.
-    columns : Columns
-        Those to read; an error names one that has nested values, or values of several kinds.
-    head : sequence of (TextBlock, ReadOptions)
-        The first blocks, whose strings may be dates.
+    An error names a column to read that has nested values, or values of several kinds.
     """
 
     def __init__(
