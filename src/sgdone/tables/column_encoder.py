@@ -386,13 +386,6 @@ def all_names(encoders: Sequence[ColumnEncoder]) -> list[str]:
     return names if len(set(names)) == len(names) else _numbered(names)
 
 
-def check_numbers(encoders: Sequence[ColumnEncoder], n_sparse: int) -> None:
-    """Raise a ValueError unless the sparse features of the columns are 0, 1, …, n_sparse − 1, each once."""
-    numbers = np.concatenate([np.zeros(0, dtype=np.int64), *(encoder.sparse_numbers() for encoder in encoders)])
-    if numbers.size != n_sparse or not np.array_equal(np.sort(numbers), np.arange(numbers.size)):
-        raise ValueError(f"the columns do not number their sparse features from 0 to {n_sparse - 1}, each once")
-
-
 def _numbered(names: list[str]) -> list[str]:
     """Tell features of the same name apart.
 

@@ -21,8 +21,6 @@ from sgdone.tables.column_plan import (
     ASKED,
     ColumnDescription,
     ColumnPlan,
-    FittedParts,
-    described,
     make_encoder,
     parts_of,
     state_of,
@@ -124,9 +122,7 @@ class TableEncoding:
             for name, boolean in zip(names, booleans, strict=True)
             for encoder in [NumberEncoder(name, boolean)]
         ]
-        made.feature_names_in_ = np.array(names, dtype=object)
-        made.n_features_in_ = len(names)
-        made.left_out_, made.is_plain_, made.n_sparse_ = {}, True, 0
+        made._set_fitted(names, left_out={}, is_plain=True, n_sparse=0)
         made.add_numbers(X, sample_weight)
         return made
 
@@ -225,7 +221,9 @@ class TableEncoding:
     def describe_columns(self) -> list[ColumnDescription]:
         """Name, kind, features and reason of each column."""
         self._check_fitted()
-        return described(self.feature_names_in_.tolist(), self.plans_, self.left_out_)
+        found = {plan.encoder.name: plan.description() for plan in self.plans_}
+        found |= {name: ColumnDescription(name, "left out", "", why) for name, why in self.left_out_.items()}
+        return [found[name] for name in self.feature_names_in_.tolist()]
 
     def __str__(self) -> str:
         return self.describe() if hasattr(self, "plans_") else repr(self)
@@ -246,12 +244,18 @@ class TableEncoding:
             bucket of text is named by its number. Words, as levels, can be personal data.
         """
         self._check_fitted()
-        fitted = FittedParts(self.feature_names_in_.tolist(), dict(self.left_out_), self.is_plain_, self.n_sparse_)
+        fitted = {
+            "names": self.feature_names_in_.tolist(),
+            "left_out": dict(self.left_out_),
+            "is_plain": self.is_plain_,
+            "n_sparse": self.n_sparse_,
+        }
+        parameters = {name: getattr(self, name) for name in ("columns", "max_bytes", "max_levels", "n_buckets")}
         kept = None
         if words is not None:
             kept = np.zeros(self.n_sparse_, dtype=np.bool_)
             kept[np.asarray(words, dtype=np.int64) - self.n_dense_] = True
-        return state_of(self._parameters(), fitted, self.plans_, kept)
+        return state_of(parameters, fitted, self.plans_, kept)
 
     @classmethod
     def from_state(cls, state: EncoderState) -> Self:
@@ -260,10 +264,13 @@ class TableEncoding:
         made = cls(**parameters)
         made._check_parameters()
         made.plans_ = plans
-        made.feature_names_in_ = np.array(fitted.names, dtype=object)
-        made.n_features_in_ = len(fitted.names)
-        made.left_out_, made.is_plain_, made.n_sparse_ = fitted.left_out, fitted.is_plain, fitted.n_sparse
+        made._set_fitted(**fitted)
         return made
+
+    def _set_fitted(self, names: Sequence[str], left_out: dict[str, str], is_plain: bool, n_sparse: int) -> None:
+        """Set the attributes that `fit` learns besides the columns."""
+        self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
+        self.left_out_, self.is_plain_, self.n_sparse_ = left_out, is_plain, n_sparse
 
     def _start(self, table: Any) -> dict[str, Column]:
         """Check parameters, and read the columns of the first table."""
@@ -280,11 +287,6 @@ class TableEncoding:
         }
         _warn_of_cells(read)
         return read
-
-    def _parameters(self) -> dict[str, Any]:
-        """The parameters by name."""
-        names = ("columns", "max_bytes", "max_levels", "n_buckets")
-        return {name: getattr(self, name) for name in names}
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "plans_"):
