@@ -30,16 +30,12 @@ from sgdone.tables.warn_user import warn_user
 class LevelValues:
     """A column of categories.
 
-    Attributes
-    ----------
-    codes : int32 array of shape (n_rows,)
-        Position of the row's level in ``levels``; −1 for a missing value. Codes are numbered by first occurrence: two
-        columns that divide the rows in the same way have the same codes.
-    levels : pyarrow.LargeStringArray
-        The levels that occur, each once.
+    Codes are numbered by first occurrence: two columns that divide the rows in the same way have the same codes.
     """
 
+    #: Position of each row's level in ``levels``; −1 for a missing value.
     codes: NDArray[np.int32]
+    #: The levels that occur, each once: a `pyarrow.LargeStringArray`.
     levels: Any
 
     @property
@@ -156,18 +152,16 @@ def warn_of_misprints(found: Sequence[tuple[str, str, Misprints]], *, kept: bool
     others = f"; so have {len(found) - 5} other columns" if len(found) > 5 else ""
     names = all(misprints.first.strip() == name for name, _, misprints in found)
     header = " Is the header repeated?" if names else ""
-    if kept:
-        warn_user(
-            f"cells that are not numbers are read as missing values: {'; '.join(cells)}{others}.{header} Correct them, "
-            f"or pass columns={{{found[0][0]!r}: 'category'}} if the column is no number",
-            topic="misprints",
-        )
-    else:
-        warn_user(
-            f"columns that are almost all numbers are read as categories: {'; '.join(cells)}{others}.{header} Correct "
-            f"the cells, or pass columns={{{found[0][0]!r}: 'category'}} if that is what it is",
-            topic="almost numbers",
-        )
+    problem, advice, topic = (
+        ("cells that are not numbers are read as missing values", "if the column is no number", "misprints")
+        if kept
+        else ("columns that are almost all numbers are read as categories", "if that is what it is", "almost numbers")
+    )
+    warn_user(
+        f"{problem}: {'; '.join(cells)}{others}.{header} Correct {'them' if kept else 'the cells'}, or pass "
+        f"columns={{{found[0][0]!r}: 'category'}} {advice}",
+        topic=topic,
+    )
 
 
 def as_floats(column: Any) -> NDArray[np.float64]:

@@ -153,20 +153,13 @@ def parsed_numbers(column: Any) -> Any | None:
 @final
 @dataclass(frozen=True)
 class Misprints:
-    """Cells of a column of numbers that are none.
+    """Cells of a column of numbers that are none."""
 
-    Attributes
-    ----------
-    rows : int array
-        Their rows, from 0.
-    first : str
-        The first of them.
-    cells : int
-        Number of cells with a value, these included.
-    """
-
+    #: Their rows, from 0.
     rows: NDArray[np.int64]
+    #: The first of them.
     first: str
+    #: Number of cells with a value, these included.
     cells: int
 
     @property
