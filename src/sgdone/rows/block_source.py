@@ -60,8 +60,6 @@ class BlockSource(Source):
         Whether the rows may never end.
     buffer_bytes : int
         Size of the buffer.
-    feature_names : sequence, optional
-        Names, or numbers, of the features for messages.
     """
 
     def __init__(

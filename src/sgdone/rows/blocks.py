@@ -44,28 +44,19 @@ class NumberedRows:
 
     They become the `sgdone.rows.rows.Block` that is trained on, which adds an order. What they have and it does not are
     numbers and hashes, which tell which of them are validation rows.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array or MixedMatrix
-        Features; no row has a column twice.
-    labels : ndarray of float64
-        −1 and 1, class numbers, or targets.
-    weights : ndarray of float64 or None
-        Sample weights; None if all are 1.
-    hashes : ndarray of uint64
-        Hashes of the rows as they were before they were encoded.
-    numbers : ndarray of int64
-        Global numbers of the rows.
-    roles : ndarray of int32 or None
-        What the columns are part of, as in `sgdone.rows.rows.ENTRIES`.
     """
 
+    #: Features, in an array, a CSR array or a `MixedMatrix`; no row has a column twice.
     X: Any
+    #: −1 and 1, class numbers, or targets.
     labels: NDArray[np.float64]
+    #: Sample weights; None if all are 1.
     weights: NDArray[np.float64] | None
+    #: Hashes of the rows as they were before they were encoded.
     hashes: NDArray[np.uint64]
+    #: Global numbers of the rows.
     numbers: NDArray[np.int64]
+    #: What the columns are part of, as in `sgdone.rows.rows.ENTRIES`.
     roles: NDArray[np.int32] | None = None
 
     @property
@@ -89,34 +80,23 @@ class NumberedRows:
         """Sum of the weights."""
         return float(self.n_rows) if self.weights is None else float(self.weights.sum())
 
-    def at(self, rows: NDArray[np.intp]) -> "NumberedRows":
-        """Some of the rows."""
+    def at(self, rows: NDArray[np.intp] | slice) -> "NumberedRows":
+        """Some of the rows; those of a slice share the memory of these."""
+        X = rows_between(self.X, rows.start, rows.stop) if isinstance(rows, slice) else self.X[rows]
         weights = None if self.weights is None else self.weights[rows]
-        return replace(
-            self,
-            X=self.X[rows],
-            labels=self.labels[rows],
-            weights=weights,
-            hashes=self.hashes[rows],
-            numbers=self.numbers[rows],
-        )
+        own = {name: getattr(self, name)[rows] for name in ("labels", "hashes", "numbers")}
+        return replace(self, X=X, weights=weights, **own)
 
     def pieces(self) -> "Iterator[NumberedRows]":
         """The rows in `PIECES` parts of nearly the same size; fewer if there are fewer rows."""
         for rows in np.array_split(np.arange(self.n_rows), min(PIECES, self.n_rows)):
-            yield self._part(int(rows[0]), int(rows[-1]) + 1)
+            yield self.at(slice(int(rows[0]), int(rows[-1]) + 1))
 
     def cut(self, size: int) -> "Iterator[NumberedRows]":
         """The rows in parts of ``size`` rows; only the last has fewer. They share the memory of this block."""
         if self.n_rows <= size:
             return iter([self])
-        return (self._part(first, min(first + size, self.n_rows)) for first in range(0, self.n_rows, size))
-
-    def _part(self, first: int, last: int) -> "NumberedRows":
-        rows = slice(first, last)
-        weights = None if self.weights is None else self.weights[rows]
-        own = {name: getattr(self, name)[rows] for name in ("labels", "hashes", "numbers")}
-        return replace(self, X=rows_between(self.X, first, last), weights=weights, **own)
+        return (self.at(slice(first, min(first + size, self.n_rows))) for first in range(0, self.n_rows, size))
 
 
 def joined(blocks: Sequence[NumberedRows], arrays: ReusedArrays | None = None) -> NumberedRows:
@@ -132,7 +112,7 @@ def joined(blocks: Sequence[NumberedRows], arrays: ReusedArrays | None = None) -
         weights,
         np.concatenate([block.hashes for block in blocks]),
         np.concatenate([block.numbers for block in blocks]),
-        max((block for block in blocks), key=lambda block: block.n_features).roles,
+        max(blocks, key=lambda block: block.n_features).roles,
     )
 
 
@@ -159,14 +139,8 @@ class ColumnNumbers(Sequence[int]):
     """Numbers for the columns of sparse rows that have entries.
 
     Files with hashed features, or with a few very large indices, have many columns that never appear. A fit that knows
-    columns by these numbers does not pay for the others.
-
-    Parameters
-    ----------
-    columns : ndarray of int64, optional
-        Columns that are known already, in the order of their numbers.
-    n_features : int
-        Number of columns, with those that have not appeared.
+    columns by these numbers does not pay for the others. ``columns`` are those that are known already, in the order of
+    their numbers, and ``n_features`` counts those, too, that have not appeared.
 
     Examples
     --------
@@ -228,21 +202,7 @@ def numbered(X: Any, numbers: ColumnNumbers, arrays: ReusedArrays | None = None)
 
 @final
 class ArrayBlocks:
-    """Blocks of a matrix, its labels and weights; it takes the place of a `BlockCache`.
-
-    Parameters
-    ----------
-    X : ndarray, CSR matrix or MixedMatrix
-        Features.
-    labels : ndarray of float64
-        As training needs them.
-    weights : ndarray of float64 or None
-        Sample weights.
-    roles : ndarray of int32 or None
-        What the columns are part of.
-    numbers : ColumnNumbers, optional
-        Numbers the columns of sparse rows, as for files.
-    """
+    """Blocks of a matrix, its labels and weights, as in `NumberedRows`; it takes the place of a `BlockCache`."""
 
     def __init__(
         self,
@@ -300,11 +260,6 @@ class BlockMaker:
         Rows in a block.
     together : int
         Blocks whose rows lie one behind the other in memory, if they are not encoded.
-
-    Attributes
-    ----------
-    numbers : ColumnNumbers
-        The columns of sparse rows that have no encoder, as they are numbered in the blocks.
     """
 
     def __init__(
@@ -318,6 +273,7 @@ class BlockMaker:
         self._block_rows, self._together = block_rows, together
         self._arrays = ReusedArrays()
         self._roles: NDArray[np.int32] | None = None
+        #: The columns of sparse rows that have no encoder, as they are numbered in the blocks.
         self.numbers = ColumnNumbers()
 
     def blocks(self, tables: Iterable[Table]) -> Iterator[NumberedRows]:

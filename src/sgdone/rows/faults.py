@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.message_text import RowError
+from sgdone.message_text import RowError, counted
 from sgdone.readers.table import reads_as_number, shortened
 
 #: How the names of types for dates, times and durations begin, in pandas, Polars and Arrow.
@@ -31,9 +31,10 @@ def refuse_masked(name: str, values: Any) -> None:
     """
     if np.ma.is_masked(values):
         count = int(np.sum(np.ma.getmaskarray(values)))
-        what = "1 value of {0} is" if count == 1 else "{1:,} values of {0} are"
-        advice = f"drop the masked rows, or impute the values and pass {name}.filled(...)"
-        raise ValueError(f"{what.format(name, count)} masked: {advice}")
+        raise ValueError(
+            f"{counted(count, 'value')} of {name} {'is' if count == 1 else 'are'} masked: drop the masked rows, or "
+            f"impute the values and pass {name}.filled(...)"
+        )
 
 
 def is_missing(label: Any) -> bool:

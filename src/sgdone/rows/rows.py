@@ -364,13 +364,6 @@ class Order:
     """Row numbers in the order of use and, for each of them, the number of a row used later, to prefetch.
 
     A shuffled order is made when its rows are first needed: a fit that needs sums over all rows only does without.
-
-    Parameters
-    ----------
-    size : int
-        Number of rows.
-    make : callable
-        Returns the row numbers, and those to prefetch.
     """
 
     def __init__(self, size: int, make: Callable[[], tuple[RowNumbers, RowNumbers]]) -> None:
