@@ -12,7 +12,7 @@ from sgdone.losses.loss import Loss
 from sgdone.readers.table import shortened
 from sgdone.state_file.codec import Decoder, Encoder
 from sgdone.state_file.container import read, write
-from sgdone.state_file.file_format import UNUSABLE, CheckpointError, FileFormat, check_loss, name_and_task
+from sgdone.state_file.file_format import CheckpointError, FileFormat, check_loss, name_and_task
 
 #: Differences that a message names, and the characters of a value that it shows: nobody reads more.
 _MOST, _LONGEST = 20, 60
@@ -136,8 +136,8 @@ CHECKPOINT = FileFormat(
     holds="checkpoint",
     made_by="that a fit of sgdone wrote",
     again="copy it again, or delete it and start the fit again",
+    start_again="delete it and start the fit again",
     error=CheckpointError,
-    refused=dict.fromkeys("123", "is a checkpoint of an earlier version of sgdone: delete it and start the fit again"),
 )
 _PARTS = ("custom_loss", "identity", "parts", "sgdone")
 
@@ -214,7 +214,7 @@ def read_checkpoint(path: str | os.PathLike[str], *, loss: Loss | None = None) -
         If the file is cut short, altered, of a newer version, or no checkpoint at all.
     """
     content, tensors = read(path, CHECKPOINT)
-    try:
+    with CHECKPOINT.usable(path, content):
         if sorted(content) != sorted(_PARTS):
             raise ValueError(f"its parts are {', '.join(content)}")
         check_loss(path, content["custom_loss"], loss, CHECKPOINT, "loss=...")
@@ -222,12 +222,4 @@ def read_checkpoint(path: str | os.PathLike[str], *, loss: Loss | None = None) -
         decoder = Decoder(tensors, loss, running=True)
         parts = {str(name): decoder.decode(code) for name, code in content["parts"].items()}
         decoder.check_all_used()
-    except CheckpointError:
-        raise
-    except UNUSABLE as error:
-        raise CheckpointError(
-            f"{path}: holds no checkpoint that sgdone {__version__} can use "
-            f"({type(error).__name__}: {shortened(str(error), 300)}); it was written by sgdone "
-            f"{shortened(str(content.get('sgdone', '?')), 30)}: use that version, or delete it and start the fit again"
-        ) from error
     return Checkpoint(content["identity"], parts)

@@ -126,7 +126,7 @@ _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 @final
 class Decoder:
-    """Decodes untrusted JSON and tensors; unsuitable content raises one of `UNUSABLE`, such as ValueError.
+    """Decodes untrusted JSON and tensors; unsuitable content raises a ValueError, TypeError or the like.
 
     A value is of the type that was stored, each tensor is used once, and an object has the fields of its class, of the
     types that the class declares. Whether the values suit each other is for others to check.
