@@ -38,21 +38,10 @@ def check_is_plain(identity: Any) -> None:
 
 
 def check_identity(path: str | os.PathLike[str], stored: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise if a checkpoint belongs to other data or options.
+    """Raise a CheckpointError with every difference in words if a checkpoint belongs to other data or options.
 
-    Parameters
-    ----------
-    path : path
-        The checkpoint, for the message.
-    stored, now : dict
-        The identity in the checkpoint, and that of the fit. Anything may be in it. ``"files"``, if there is such a
-        key, is a list of dicts, one a file in the order of reading, each with its ``"name"``, its size in ``"bytes"``
-        and whatever else identifies it.
-
-    Raises
-    ------
-    CheckpointError
-        With every difference in words.
+    ``"files"`` of an identity is a list of dicts, one a file in the order of reading, each with its ``"name"``, its
+    size in ``"bytes"`` and whatever else identifies it.
 
     Examples
     --------
@@ -145,17 +134,11 @@ _PARTS = ("custom_loss", "identity", "parts", "sgdone")
 @final
 @dataclass(frozen=True)
 class Checkpoint:
-    """State of a fit that can be continued.
+    """State of a fit that can be continued."""
 
-    Parameters
-    ----------
-    identity : dict
-        Which data and options it belongs to: dicts, lists, texts, numbers, booleans and None.
-    parts : dict
-        Named values of any kind that `sgdone.state_file.codec` holds.
-    """
-
+    #: Which data and options it belongs to: dicts, lists, texts, numbers, booleans and None.
     identity: dict[str, Any]
+    #: Named values of any kind that `sgdone.state_file.codec` holds.
     parts: dict[str, Any]
 
 
@@ -164,12 +147,7 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
 
     Arrays are not copied. The temporary file is called ``.NAME.partial``: a process that is killed while it writes
     leaves at most that file, which the next write replaces and `sgdone.machine.atomic.remove_partial` removes. Two
-    processes must not write the same checkpoint.
-
-    Raises
-    ------
-    OSError
-        If it could not be written, because the disk is full for example.
+    processes must not write the same checkpoint. An OSError says why it could not be written.
 
     Examples
     --------
@@ -201,17 +179,8 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
 def read_checkpoint(path: str | os.PathLike[str], *, loss: Loss | None = None) -> Checkpoint:
     """Read a checkpoint; its values equal those that were written, bit for bit.
 
-    Parameters
-    ----------
-    path : path
-        The file. It is only ever read as numbers and names; no code in it is run.
-    loss : Loss, optional
-        The `CustomLoss` of the fit, which a file cannot hold.
-
-    Raises
-    ------
-    CheckpointError
-        If the file is cut short, altered, of a newer version, or no checkpoint at all.
+    The file is only ever read as numbers and names; no code in it is run. One that is cut short, altered or of another
+    version is a CheckpointError. ``loss`` is the `CustomLoss` of the fit, which a file cannot hold.
     """
     content, tensors = read(path, CHECKPOINT)
     with CHECKPOINT.usable(path, content):
