@@ -14,14 +14,15 @@ from safetensors import numpy as safetensors
 import sgdone
 from full_disk import files_of_at_most
 from model_file.golden.write import HERE
+from sgdone import TableEncoder
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import CustomLoss, Logistic
+from sgdone.machine.atomic import remove_partial
 from sgdone.model_file import ModelFileError
 from sgdone.rows.rows import Rows
-from sgdone.state_file import Checkpoint, CheckpointError, read_checkpoint, remove_partial, write_checkpoint
-from sgdone.state_file.checkpoint import CHECKPOINT
+from sgdone.state_file.checkpoint import CHECKPOINT, Checkpoint, read_checkpoint, write_checkpoint
 from sgdone.state_file.container import header_of, read, write
-from sgdone.tables import TableEncoder
+from sgdone.state_file.file_format import CheckpointError
 from state_file.same_values import assert_same
 from tiers import examples
 
@@ -178,7 +179,8 @@ def test_a_disk_that_is_found_full_at_the_end(tmp_path, monkeypatch):
 KILLED = """
 import os, signal, sys
 import numpy as np
-from sgdone.state_file import Checkpoint, container, write_checkpoint
+from sgdone.state_file import container
+from sgdone.state_file.checkpoint import Checkpoint, write_checkpoint
 
 path = sys.argv[1]
 write_checkpoint(path, Checkpoint({}, {"x": np.zeros(100_000)}))

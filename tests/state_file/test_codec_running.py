@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from model_file.table_rows import FIRST, SECOND
+from sgdone import TableEncoder
 from sgdone.interfaces.objective import Judgement, Model, Objective
 from sgdone.losses import Huber
 from sgdone.matrices.mixed_matrix import MixedMatrix
@@ -14,7 +15,6 @@ from sgdone.rows.rows import Block, Order, Rows, Scaling
 from sgdone.state_file.codec import Decoder, Encoder, NotStorable
 from sgdone.state_file.plain_forms import unpack_order, unpack_rows
 from sgdone.stopping import Gain, MarginTest, MaxPasses, MaxSamples, Pflug
-from sgdone.tables import TableEncoder
 from state_file.same_values import assert_same
 from storage_forms import long_indices, unsorted
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdone.tables import TableEncoder
+from sgdone import TableEncoder
 from sgdone.tables.category_encoder import CategoryEncoder
 from sgdone.tables.cell_values import level_values
 from sgdone.tables.column_encoder import NewFeatures

@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sgdone import TableEncoder
 from sgdone.cluster.tables import merge_encoders
-from sgdone.tables import TableEncoder, arrow_table
+from sgdone.tables import arrow_table
 from sgdone.tables.date_values import date_values
 
 MOMENTS = [

@@ -13,7 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sgdone.tables import EncoderState, TableEncoder
+from sgdone import TableEncoder
+from sgdone.tables import EncoderState
 from tables.test_frames import TABLE, same
 
 TEXT = {"note": "text"}

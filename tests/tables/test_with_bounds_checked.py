@@ -15,7 +15,7 @@ import sys
 
 import numpy as np
 import pyarrow as pa
-from sgdone.tables import TableEncoder
+from sgdone import TableEncoder
 from tables.test_frames import TABLE
 
 out = []

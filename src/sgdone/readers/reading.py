@@ -17,29 +17,9 @@ _HEAD = 2**16
 
 
 def read(path: Given, options: ReadOptions | None = None, **changes: Any) -> Table:
-    r"""Read a file of features and labels.
+    r"""Read a file of features and labels; ``changes`` are options in place of those of ``options``.
 
     All cells of a column of a CSV file decide its type: see :mod:`sgdone.readers.formats.csv.columns`.
-
-    Parameters
-    ----------
-    path : path
-        A svmlight, Vowpal Wabbit, CSV, Parquet, Arrow or JSON lines file, or its address, such as
-        ``s3://clicks/day-1.csv``.
-    options : ReadOptions, optional
-        How to read it; ``path`` is ignored.
-    **changes
-        Options by name, in place of those of ``options``.
-
-    Returns
-    -------
-    Table
-        Features, labels and their names.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be used; the message names the line and the column.
 
     Examples
     --------

@@ -92,14 +92,10 @@ def batches(
         weight=weight,
         features=columns,
         drop=drop,
-        cache=_folder(cache),
+        cache=None if cache is None else Path(cache),
         max_memory=max_memory,
     )
     return BatchInput(rows, options)
-
-
-def _folder(cache: str | os.PathLike[str] | None) -> Path | None:
-    return None if cache is None else Path(cache)
 
 
 @final
@@ -355,7 +351,7 @@ def files(
         zero_based=zero_based,
         bits=bits,
         format=format,
-        cache=_folder(cache),
+        cache=None if cache is None else Path(cache),
         max_memory=max_memory,
         skip_unlabelled=True,
     )

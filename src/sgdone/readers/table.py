@@ -25,48 +25,31 @@ class DataError(ValueError):
 @final
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows with labels and weights, and where they are from: a file, a part of one, a batch or a data set.
+    """Rows with labels and weights, and where they are from: a file, a part of one, a batch or a data set."""
 
-    Attributes
-    ----------
-    X : pyarrow.Table, ndarray, scipy.sparse.csr_array or MixedMatrix
-        Columns of CSV or Parquet files, each of one type, with nulls for missing values; or numbers. Those of files are
-        finite, unless others are allowed.
-    y : ndarray of shape (n_rows,) or None
-        Labels: numbers, booleans or strings, as in the file. None for a file without labels.
-    feature_names, label_name
-        Names of the columns; None if the format has none. A svmlight file whose largest index is far beyond the number
-        of indices that occur has columns for these only: ``feature 7``, ``feature 2000000000``. Read its test file with
-        ``features=table.feature_names``.
-    name : str
-        Name of the file or data set in messages.
-    zero_based : bool or None
-        For svmlight, whether indices start at 0. A test file must be read like its training file.
-    weights : ndarray of shape (n_rows,) or None
-        The column of weights.
-    dropped : list of str
-        Columns that were left out on request.
-    labelled : ndarray of int or None
-        The rows of the file that have a label, if others were skipped; None if there are no others.
-    unlabelled : int
-        Number of rows that were skipped.
-    place : callable or None
-        Maps a row of the table to its place: "clicks.csv, line 18".
-    class_names, task, subset
-        For data sets by name: the names of the classes, the task, and which rows these are.
-    """
-
+    #: An Arrow table with nulls for missing values, or numbers in an array, a CSR array or a `MixedMatrix`. Those of
+    #: files are finite, unless others are allowed.
     X: Any
+    #: Labels: numbers, booleans or strings, as in the file. None for a file without labels.
     y: NDArray[Any] | None
+    #: Names of the columns; None if the format has none. A svmlight file whose largest index is far beyond the number
+    #: of indices that occur has columns for these only: ``feature 7``, ``feature 2000000000``. Read its test file with
+    #: ``features=table.feature_names``.
     feature_names: list[str] | None = None
     label_name: str | None = None
+    #: Name of the file or data set in messages.
     name: str = ""
+    #: For svmlight, whether indices start at 0. A test file must be read like its training file.
     zero_based: bool | None = None
     weights: NDArray[np.float64] | None = None
+    #: Columns that were left out on request.
     dropped: list[str] = field(default_factory=list)
+    #: The rows of the file that have a label, if others were skipped, and the number of those.
     labelled: NDArray[np.int64] | None = None
     unlabelled: int = 0
+    #: Maps a row of the table to its place: "clicks.csv, line 18".
     place: Place | None = None
+    #: For data sets by name: the names of the classes, the task, and which rows these are.
     class_names: list[str] | None = None
     task: Task | None = None
     subset: Literal["train", "test"] | None = None

@@ -276,9 +276,8 @@ class CategoryEncoder(ColumnEncoder):
 
     def groups(self) -> list[LevelGroup]:
         """Features of which a row has at most one."""
-        missing = ([self.missing], [self.missing_count]) if self.missing >= 0 else ([], [])
-        features = np.concatenate([self.level_features, self.bucket_features, np.array(missing[0], dtype=np.int32)])
-        counts = np.concatenate([self.level_counts, self.bucket_counts, np.array(missing[1], dtype=np.int64)])
+        features, missing = self.sparse_numbers(), [] if self.missing < 0 else [self.missing_count]
+        counts = np.concatenate([self.level_counts, self.bucket_counts, np.array(missing, dtype=np.int64)])
         return [level_group(self.name, features, counts)] if features.size else []
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:

@@ -173,7 +173,7 @@ class TableEncoding:
         for plan in self.plans_:
             encoder = plan.encoder
             count = len(encoder.dense_names())
-            sparse = np.sort(np.array([number for number, _ in encoder.sparse_names()], dtype=np.int64))
+            sparse = np.sort(encoder.sparse_numbers()).astype(np.int64)
             groups = [
                 LevelGroup(group.name, group.features + shift, group.counts, group.reference + shift)
                 for group in encoder.groups()
