@@ -160,13 +160,11 @@ def test_label_by_name(file):
     table = read(path, label="HG")
     assert (table.label_name, table.feature_names) == ("HG", ["NV", "PI"])
     with pytest.raises(
-        DataError,
-        match=r"no column is named 'HGG' \(did you mean 'HG'\?\): the columns are 'NV', 'PI', 'HG'",
+        DataError, match=r"no column is named 'HGG' \(did you mean 'HG'\?\): the columns are 'NV', 'PI', 'HG'"
     ):
         read(path, label="HGG")
     with pytest.raises(
-        DataError,
-        match="named label, target, y or class: choose the label with label=, one of 'NV', 'PI', 'HG'",
+        DataError, match="named label, target, y or class: choose the label with label=, one of 'NV', 'PI', 'HG'"
     ):
         read(path)
 

@@ -61,10 +61,7 @@ def test_rows_and_their_scaling(form, dtype):
     X = np.where(np.arange(12.0).reshape(4, 3) % 2, np.arange(12.0).reshape(4, 3), 0.0).astype(dtype)
     matrix = MixedMatrix(X[:, :1].copy(), sparse.csr_array(X[:, 1:])) if form == "mixed" else form(X)
     scaling = Scaling(np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 0.0]))
-    for rows in (
-        Rows.of(matrix),
-        Rows.of(matrix, scaling, ["a", "b", "c"], np.array([0, 1, 2], np.int32)),
-    ):
+    for rows in (Rows.of(matrix), Rows.of(matrix, scaling, ["a", "b", "c"], np.array([0, 1, 2], np.int32))):
         back = there_and_back(rows)
         assert_same(back, rows)
         assert back.types == rows.types

@@ -137,11 +137,7 @@ NAIVE = pa.table({"d": pa.array([0, 10**12], pa.timestamp("us"))})
         (NAIVE, stamps("UTC"), "'d' had no time zone in fit, and has the time zone UTC now: convert it"),
         (NAIVE, written(1), "'d' had no time zone in fit, and has the time zone \\+01:00 now"),
         (stamps("UTC"), NAIVE, "'d' had the time zone UTC in fit, and has no time zone now: state"),
-        (
-            written(1),
-            pa.table({"d": ["2024-01-01", "2024-01-02T12:00:00Z"]}),
-            "has times with and without a time zone",
-        ),
+        (written(1), pa.table({"d": ["2024-01-01", "2024-01-02T12:00:00Z"]}), "has times with and without a time zone"),
         (pa.concat_tables([written(1), written(2)]), NAIVE, "'d' had several time zones in fit, and has no time zone"),
     ],
 )

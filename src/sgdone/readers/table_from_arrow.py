@@ -154,8 +154,7 @@ def _text_labels(column: Any, name: str, options: ReadOptions, place: Place) -> 
         problem = 'the label contains a line break: is a quote (") not closed?'
         row = int(np.argmax(codes == code))
         raise options.error(
-            problem if text.strip() else "missing label: drop the row",
-            place=f"{place(row)}, column {name!r}",
+            problem if text.strip() else "missing label: drop the row", place=f"{place(row)}, column {name!r}"
         )
     _refuse_misprints(classes, codes, name, options, place)
     result: NDArray[Any] = np.array(classes, dtype=np.str_)[codes]

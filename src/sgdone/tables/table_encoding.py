@@ -17,14 +17,7 @@ from sgdone.tables.column_encoder import (
     NewFeatures,
     all_names,
 )
-from sgdone.tables.column_plan import (
-    ASKED,
-    ColumnDescription,
-    ColumnPlan,
-    make_encoder,
-    parts_of,
-    state_of,
-)
+from sgdone.tables.column_plan import ASKED, ColumnDescription, ColumnPlan, make_encoder, parts_of, state_of
 from sgdone.tables.encoded import Encoded, assemble
 from sgdone.tables.frames import arrow_table
 from sgdone.tables.kinds import UNREAD, Column, Kind, check_choices, read_as, redundant, settle
@@ -99,11 +92,7 @@ class TableEncoding:
 
     @classmethod
     def of_numbers(
-        cls,
-        names: Sequence[str],
-        booleans: Sequence[bool],
-        X: NDArray[Any],
-        sample_weight: ArrayLike | None = None,
+        cls, names: Sequence[str], booleans: Sequence[bool], X: NDArray[Any], sample_weight: ArrayLike | None = None
     ) -> Self:
         """An encoder of a table of numbers and booleans without missing values, which is an array already.
 
