@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, final
 
 import pyarrow as pa
@@ -248,8 +248,8 @@ def format_suffix(place: Location) -> str:
     >>> format_suffix(Path("train.CSV.gz"))
     '.csv'
     """
-    inner = place.with_suffix("") if place.suffix.lower() in COMPRESSED else place
-    return inner.suffix.lower()
+    name = PurePosixPath(place.name.lower())
+    return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
 
 
 @contextmanager

@@ -28,8 +28,8 @@ class RemoteFile:
     Examples
     --------
     >>> file = RemoteFile("s3://clicks/2026/day-1.csv.gz?region=eu-west-1")
-    >>> file.name, file.suffix, str(file)
-    ('day-1.csv.gz', '.gz', 's3://clicks/2026/day-1.csv.gz?region=eu-west-1')
+    >>> file.name, str(file)
+    ('day-1.csv.gz', 's3://clicks/2026/day-1.csv.gz?region=eu-west-1')
     """
 
     address: str
@@ -43,15 +43,6 @@ class RemoteFile:
         """The address, and what follows it: a question mark and options, or nothing."""
         plain, _, options = self.address.rpartition("?")
         return (plain, f"?{options}") if plain and "=" in options else (self.address, "")
-
-    @property
-    def suffix(self) -> str:
-        """The extension."""
-        return PurePosixPath(self.name).suffix
-
-    def with_suffix(self, suffix: str) -> PurePosixPath:
-        """The name with another extension."""
-        return PurePosixPath(self.name).with_suffix(suffix)
 
     def file_system(self) -> tuple[Any, str]:
         """The file system of pyarrow that has the file, and the path of the file there; failures are OSErrors."""
