@@ -1,8 +1,6 @@
 """Lines with a row of numbers each, parsed by compiled loops in several threads: svmlight and Vowpal Wabbit."""
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import IO, Any, final
 
@@ -11,7 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.kernels.machine_words import PADDING
 from sgdone.kernels.svmlight_text import AT, DOUBTFUL, ENTRIES, FULL, LINES, ROWS
-from sgdone.machine.threads import n_threads
+from sgdone.machine.threads import mapped, n_threads
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
@@ -205,45 +203,35 @@ def parsed_blocks(
 
     An error names the first line that is wrong, whatever the number of threads.
     """
-    threads = n_threads()
-    pool = ThreadPoolExecutor(threads)
-    blocks = line_blocks(files)
-    waiting = deque[tuple[LineBlock, Future[RowArrays]]]()
+    failures = list[Exception]()
+
+    def blocks() -> Iterator[LineBlock]:
+        try:
+            yield from line_blocks(files)
+        except Exception as error:  # raised after the lines before it, some of which may be wrong
+            failures.append(error)
+
+    def parsed(block: LineBlock) -> tuple[LineBlock, RowArrays | LineError]:
+        try:
+            return block, parse(block)
+        except LineError as error:
+            return block, error
+
     current, lines, n_rows = None, 0, 0
-    failure: Exception | None = None
-    try:
-        more = True
-        while more or waiting:
-            while more and len(waiting) <= threads:
-                try:
-                    block = next(blocks)
-                except StopIteration:
-                    more = False
-                except Exception as error:  # after the lines before it, some of which may be wrong
-                    more, failure = False, error
-                else:
-                    waiting.append((block, pool.submit(parse, block)))
-            if waiting:
-                block, future = waiting.popleft()
-                if block.options is not current:
-                    current, lines = block.options, 0
-                try:
-                    rows = future.result()
-                except LineError as error:
-                    place = f"line {lines + error.line + 1:,}"
-                    raise block.options.error(error.problem, place=place) from error
-                first = lines + 1
-                lines += rows.n_lines
-                n_rows += rows.n_rows
-                if rows.n_rows:
-                    yield block, rows, in_file(block.options.path, numbered("line", _lines(block, rows, first)))
-        if failure is not None:
-            raise failure
-        if n_rows == 0 and not files[0].part_of_table:
-            raise files[0].error("contains no rows")
-    finally:
-        pool.shutdown(cancel_futures=True)
-        blocks.close()
+    for block, rows in mapped(parsed, blocks(), max(2, n_threads())):  # of two threads one reads the file
+        if block.options is not current:
+            current, lines = block.options, 0
+        if isinstance(rows, LineError):
+            raise block.options.error(rows.problem, place=f"line {lines + rows.line + 1:,}") from rows
+        first = lines + 1
+        lines += rows.n_lines
+        n_rows += rows.n_rows
+        if rows.n_rows:
+            yield block, rows, in_file(block.options.path, numbered("line", _lines(block, rows, first)))
+    if failures:
+        raise failures[0]
+    if n_rows == 0 and not files[0].part_of_table:
+        raise files[0].error("contains no rows")
 
 
 def _lines(block: LineBlock, rows: RowArrays, first: int) -> Numbers:
