@@ -56,7 +56,7 @@ def without_words(code: Any, columns: TableEncoding) -> Any:
         if not names:
             own = columns.word_features()
             bare = TableEncoding.from_state(columns.state(words=[]))
-            pairs = zip(columns.names_of(own.tolist()), bare.names_of(own.tolist()), strict=True)
+            pairs = zip(*(each.get_feature_names_out()[own].tolist() for each in (columns, bare)), strict=True)
             names.update(sorted(pairs, key=lambda pair: -len(pair[0])))  # a name may be the beginning of another
         for name, number in names.items():
             if name in text:

@@ -241,13 +241,7 @@ def is_compressed(place: Location) -> bool:
 
 
 def format_suffix(place: Location) -> str:
-    """Extension in lower case, without that of the compression.
-
-    Examples
-    --------
-    >>> format_suffix(Path("train.CSV.gz"))
-    '.csv'
-    """
+    """Extension in lower case, without that of the compression."""
     name = PurePosixPath(place.name.lower())
     return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
 

@@ -75,14 +75,7 @@ class Table:
         return self.name if self.place is None else self.place(row)
 
     def at(self, rows: NDArray[Any] | slice) -> "Table":
-        """Some of the rows: by their numbers, a mask, or a slice without a step.
-
-        Examples
-        --------
-        >>> rows = Table(np.eye(3), np.arange(3))
-        >>> rows.at(np.array([2, 0])).y, rows.at(np.array([True, False, True])).y, rows.at(slice(1, 3)).y
-        (array([2, 0]), array([0, 2]), array([1, 2]))
-        """
+        """Some of the rows: by their numbers, a mask, or a slice without a step."""
         if isinstance(rows, slice):
             numbers: Any = range(self.n_rows)[rows]
             X = self.X.slice(numbers.start, len(numbers)) if isinstance(self.X, pa.Table) else self.X[rows]
@@ -210,13 +203,7 @@ def errors_located(place: Place | None) -> Iterator[None]:
 
 
 def shortened(text: str, limit: int = 60) -> str:
-    """The text, or its beginning and its length if it is long.
-
-    Examples
-    --------
-    >>> shortened("0123456789" * 500, limit=10)
-    '0123456789… (5,000 characters)'
-    """
+    """The text, or its beginning and its length if it is long."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 

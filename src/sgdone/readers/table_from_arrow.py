@@ -220,13 +220,7 @@ PART_ROWS, PART_BYTES = 2**16, 2**24
 
 
 def part_rows(n_rows: int, n_bytes: int) -> int:
-    """Rows of a part of a table of given size.
-
-    Examples
-    --------
-    >>> part_rows(1_000_000, 16_000_000), part_rows(1_000, 160_000_000), part_rows(0, 0)
-    (65536, 104, 65536)
-    """
+    """Rows of a part of a table of given size."""
     return max(1, min(PART_ROWS, PART_BYTES * n_rows // n_bytes if n_bytes else PART_ROWS))
 
 

@@ -98,18 +98,6 @@ class BlockCache:
 
     The file has no name until it is complete, so that nothing is left of a run that is killed; it never has one if it
     is not to be kept: then it has no ``name``.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     cache = BlockCache(Path(folder))
-    ...     hashes, numbers = np.arange(2, dtype=np.uint64), np.arange(2)
-    ...     cache.write(NumberedRows(np.eye(2), np.array([1.0, -1.0]), None, hashes, numbers))
-    ...     block = cache.read(0)
-    ...     cache.close()
-    >>> block.X
-    array([[1., 0.],
-           [0., 1.]])
     """
 
     def __init__(self, folder: Path, name: str | None = None) -> None:

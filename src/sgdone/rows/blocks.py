@@ -323,12 +323,6 @@ def block_rows_for(head: Sequence[Table], max_memory: int) -> int:
 
     ``head`` are the first tables, which are larger than the rows that are measured: how the rows are cut into tables
     does not matter.
-
-    Examples
-    --------
-    >>> wide = Table(np.ones((10, 1000)), np.ones(10))
-    >>> block_rows_for([wide], 10**9)
-    4096
     """
     per_row, rows = bytes_of_row(head, max_memory), BLOCK_ROWS
     while rows > _FEWEST_ROWS and rows * per_row > _BLOCK_SHARE * max_memory:

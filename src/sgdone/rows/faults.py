@@ -20,15 +20,7 @@ _PRINTED_ARRAY = re.compile(r"\s*array=.*?\]\.\s*", re.DOTALL)
 
 
 def refuse_masked(name: str, values: Any) -> None:
-    """Raise for an array some of whose values are masked.
-
-    Examples
-    --------
-    >>> refuse_masked("y", np.ma.masked_values([1.0, -9.0], -9.0))
-    Traceback (most recent call last):
-        ...
-    ValueError: 1 value of y is masked: drop the masked rows, or impute the values and pass y.filled(...)
-    """
+    """Raise for an array some of whose values are masked."""
     if np.ma.is_masked(values):
         count = int(np.sum(np.ma.getmaskarray(values)))
         raise ValueError(
@@ -192,13 +184,7 @@ def check_labels(y: Any, name: str = "y") -> None:
 
 
 def as_classes(y: NDArray[Any]) -> NDArray[Any]:
-    """Convert class labels that are integer-valued floats, as in svmlight files, to integers.
-
-    Examples
-    --------
-    >>> as_classes(np.array([1.0, -1.0])), as_classes(np.array([0.5]))
-    (array([ 1, -1]), array([0.5]))
-    """
+    """Convert class labels that are integer-valued floats, as in svmlight files, to integers."""
     if y.dtype.kind == "f" and np.all(y == np.rint(y)) and np.all(np.abs(y) < 2**53):
         return y.astype(np.int64)
     return y

@@ -193,14 +193,7 @@ _PLANES = (range(0x34000), range(0xE0100, 0xE01F0))
 
 
 def text_values(name: str, column: Any) -> Any:
-    """Strings as one array without nulls; a missing value is a text without words.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> text_values("t", pa.chunked_array([pa.array(["Free entry", None], pa.large_string())])).to_pylist()
-    ['Free entry', '']
-    """
+    """Strings as one array without nulls; a missing value is a text without words."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not pa.types.is_large_string(column.type):
@@ -228,13 +221,7 @@ def lower_case_pieces(texts: Any) -> Iterator[tuple[NDArray[np.uint8], NDArray[n
 
 @lru_cache(maxsize=1)
 def characters_between_spaces() -> NDArray[np.uint8]:
-    """0 for each Unicode character that is white space, 1 for others.
-
-    Examples
-    --------
-    >>> characters_between_spaces()[[ord("a"), ord("-"), ord(" "), 0x2003]]
-    array([1, 1, 0, 0], dtype=uint8)
-    """
+    """0 for each Unicode character that is white space, 1 for others."""
     table = np.ones(0x110000, dtype=np.uint8)
     table[[code for code in range(0x3001) if chr(code).isspace()]] = 0
     return table
@@ -242,13 +229,7 @@ def characters_between_spaces() -> NDArray[np.uint8]:
 
 @lru_cache(maxsize=1)
 def characters_in_words() -> NDArray[np.uint8]:
-    """1 for each Unicode character that is a letter or a digit, 2 for marks that combine with them, 0 for others.
-
-    Examples
-    --------
-    >>> characters_in_words()[[ord("a"), ord("7"), 0x301, ord(" "), ord("_")]]
-    array([1, 1, 2, 0, 0], dtype=uint8)
-    """
+    """1 for each Unicode character that is a letter or a digit, 2 for marks that combine with them, 0 for others."""
     table = np.zeros(0x110000, dtype=np.uint8)
     places = {"L": 1, "N": 1, "M": 2}
     for plane in _PLANES:

@@ -155,14 +155,7 @@ def arrow_table(frame: Any) -> Any:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether :func:`arrow_table` takes X.
-
-    Examples
-    --------
-    >>> import numpy as np, pyarrow as pa
-    >>> is_frame(pa.table({"x": [1]})), is_frame(np.zeros((2, 2)))
-    (True, False)
-    """
+    """Whether :func:`arrow_table` takes X."""
     # A series offers a stream too, but has no names of columns.
     streams = hasattr(X, "__arrow_c_stream__") and (hasattr(X, "columns") or hasattr(X, "schema"))
     return _is_pandas(X) or isinstance(X, (pa.Table, pa.RecordBatch)) or streams

@@ -137,11 +137,6 @@ class TableEncoding:
         self._check_fitted()
         return np.array(all_names([plan.encoder for plan in self.plans_]), dtype=object)
 
-    def names_of(self, features: Sequence[int]) -> list[str]:
-        """Names of some features, by their numbers."""
-        names = self.get_feature_names_out()
-        return [str(names[feature]) for feature in features]
-
     def groups(self) -> list[LevelGroup]:
         """Features of which a row has at most one: the levels of each category and of each part of a date."""
         return [group for column in self.column_features() for group in column.groups]

@@ -375,19 +375,7 @@ class NumberColumns:
         self._arrays = ReusedArrays()
 
     def of(self, block: TextBlock, record: FirstRecord, types: Mapping[str, Any]) -> dict[str, Any] | None:
-        r"""The columns that are among ``types``; None if a cell is not a number that is written plainly.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from sgdone.readers.table import ReadOptions
-        >>> record = FirstRecord(",", ["a", "b", "c"], ReadOptions(Path("t.csv")))
-        >>> types = {"c": pa.int64(), "a": pa.float64()}
-        >>> found = NumberColumns().of(TextBlock(b"1.5,x,3\n,y,4\n", 1, 2), record, types)
-        >>> {name: column.to_pylist() for name, column in found.items()}
-        {'c': [3, 4], 'a': [1.5, None]}
-        >>> NumberColumns().of(TextBlock(b"1.5,x,NA\n", 1, 1), record, types)
-        """
+        r"""The columns that are among ``types``; None if a cell is not a number that is written plainly."""
         text = block.text
         if not types or not record.separator.isascii() or len(record.separator) != 1:
             return None
