@@ -255,7 +255,7 @@ def _explained(place: Location) -> Iterator[None]:
             raise DataError(f"{name}: is a folder; give a regular file")
         yield
     except FileNotFoundError as error:
-        raise DataError(f"{name}: no such file{_similar(place)}") from error
+        raise DataError(f"{name}: no such file{similar(place)}") from error
     except (EOFError, _DamagedError, zlib.error, gzip.BadGzipFile) as error:
         name += getattr(error, "member", "")
         raise DataError(f"{name}: cannot be decompressed ({error}): the file is truncated or damaged") from error
@@ -289,7 +289,8 @@ def _beginning(stream: IO[bytes], size: int) -> bytes:
     return found[:size]
 
 
-def _similar(place: Location) -> str:
+def similar(place: Location) -> str:
+    """A hint about a file or folder that does not exist, to be added to an error."""
     if not isinstance(place, Path) or place == STANDARD_INPUT:
         return ""
     if not place.parent.is_dir():

@@ -1,6 +1,5 @@
 """Data files that paths, patterns, folders and addresses name, in an order that does not change."""
 
-import difflib
 import glob
 import os
 import re
@@ -12,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, final
 from urllib.parse import unquote, urlsplit
 
-from sgdone.readers.byte_streams import format_suffix
+from sgdone.readers.byte_streams import format_suffix, similar
 from sgdone.readers.locations import STANDARD_INPUT, Location, RemoteFile, shown
 from sgdone.readers.reader import readers
 from sgdone.readers.table import DataError
@@ -185,16 +184,11 @@ def _matching(pattern: Path, again: _Again) -> list[Path]:
     return files
 
 
-def _below(folder: Path, again: _Again, entered: dict[str, Path] | None = None) -> Iterator[Path]:
+def _below(folder: Path, again: _Again) -> list[Path]:
     """The files of a folder and its subfolders; those that links lead to again are added to ``again``."""
-    entered = {_real_name(folder): folder} if entered is None else entered
-    for path in sorted(folder.iterdir(), key=lambda path: natural_order(path.name)):
-        if path.name.startswith((".", "_")):
-            continue
-        if not path.is_dir():
-            yield path
-        elif _is_new(path, again, entered):
-            yield from _below(path, again, entered)
+    folders = _folders(folder, again, {_real_name(folder): folder}, hidden=(".", "_"))
+    paths = (path for each in folders for path in each.iterdir() if not path.name.startswith((".", "_")))
+    return sorted((path for path in paths if not path.is_dir()), key=lambda path: natural_order(str(path)))
 
 
 def _names_of(pattern: Path, again: _Again) -> Iterator[str]:
@@ -210,19 +204,17 @@ def _names_of(pattern: Path, again: _Again) -> Iterator[str]:
             yield from _names_of(Path(glob.escape(str(folder)), *rest), again)
 
 
-def _folders(folder: Path, again: _Again, entered: dict[str, Path]) -> Iterator[Path]:
-    """A folder and its subfolders."""
+def _folders(folder: Path, again: _Again, entered: dict[str, Path], hidden: tuple[str, ...] = (".",)) -> Iterator[Path]:
+    """A folder and its subfolders, each once, whatever links lead to it."""
     yield folder
-    for path in sorted(folder.iterdir()):
-        if path.is_dir() and not path.name.startswith(".") and _is_new(path, again, entered):
-            yield from _folders(path, again, entered)
-
-
-def _is_new(folder: Path, again: _Again, entered: dict[str, Path]) -> bool:
-    first = entered.setdefault(_real_name(folder), folder)
-    if first is not folder:
-        again.append((folder, first))
-    return first is folder
+    for path in sorted(folder.iterdir(), key=lambda path: natural_order(path.name)):
+        if path.name.startswith(hidden) or not path.is_dir():
+            continue
+        first = entered.setdefault(_real_name(path), path)
+        if first is path:
+            yield from _folders(path, again, entered, hidden)
+        else:
+            again.append((path, first))
 
 
 def _is_visible(path: Path, pattern: Path) -> bool:
@@ -260,10 +252,7 @@ def _hint(pattern: Path) -> str:
     for index in range(1, fixed + 1):
         if not Path(*parts[:index]).is_dir():
             missing = Path(*parts[:index])
-            near = missing.parent.is_dir() and difflib.get_close_matches(
-                missing.name, [path.name for path in missing.parent.iterdir()], n=1
-            )
-            return f": the folder {missing} does not exist" + (f"; did you mean {near[0]}?" if near else "")
+            return f": the folder {missing} does not exist{similar(missing)}"
     others = [path.name for path in _below(folder, [])] if folder.is_dir() else []
     return f": the folder {folder} has {others[0]}" if others else f": the folder {folder} has no data files"
 
