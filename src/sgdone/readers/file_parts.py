@@ -119,17 +119,6 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
 
     Parquet files are divided at their row groups, and Arrow files at their record batches, unless they are compressed
     as a whole. Files of other formats are one part each.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from sgdone.readers.input_files import input_files
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for day in (1, 2):
-    ...     _ = (folder / f"day-{day}.csv").write_text(f"a,y\n{day},0\n{day}.5,1\n")
-    >>> found = input_files(folder)
-    >>> [part.read().X.to_pydict() for part in file_parts(found, ReadOptions(found[0].path)).parts]
-    [{'a': [1.0, 1.5]}, {'a': [2.0, 2.5]}]
     """
     # Absolute paths mean the same in other processes.
     paths = [file.path.absolute() if isinstance(file.path, Path) else file.path for file in files]

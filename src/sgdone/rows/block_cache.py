@@ -81,7 +81,7 @@ def check_space(folder: Path, n_bytes: int) -> None:
 
 @final
 @dataclass(frozen=True)
-class Place:
+class PiecePlace:
     """Where a piece lies in the file, and what it is like."""
 
     offset: int
@@ -104,12 +104,12 @@ class BlockCache:
         self.folder, self._name = folder, name
         self._file, self._partial = _new_file(folder, name)
         #: Where the pieces are, and roles of the columns of the last block.
-        self.places: list[Place] = []
+        self.places: list[PiecePlace] = []
         self.roles: NDArray[np.int32] | None = None
         self._end = 0
 
     @classmethod
-    def of_file(cls, path: Path, places: Sequence[Place], roles: NDArray[np.int32] | None) -> "BlockCache":
+    def of_file(cls, path: Path, places: Sequence[PiecePlace], roles: NDArray[np.int32] | None) -> "BlockCache":
         """The blocks of a file that was kept."""
         made = cls.__new__(cls)
         made.folder, made._name, made._partial = path.parent, path.name, None
@@ -153,7 +153,7 @@ class BlockCache:
                 f"the cache in {self.folder} cannot be written ({error.strerror}): free some space, or give another "
                 "folder with cache="
             ) from error
-        place = Place(self._end, message.size, block.n_rows, block.n_features, n_dense, int(block.numbers[0]))
+        place = PiecePlace(self._end, message.size, block.n_rows, block.n_features, n_dense, int(block.numbers[0]))
         self.places.append(place)
         self.roles = block.roles  # columns are only ever appended
         self._end += -(-message.size // _ALIGNMENT) * _ALIGNMENT
@@ -204,7 +204,7 @@ def _message(block: NumberedRows) -> tuple[pa.Buffer, int]:
     return sink.getvalue(), n_dense
 
 
-def _block(buffer: NDArray[np.uint8], place: Place, roles: NDArray[np.int32] | None) -> NumberedRows:
+def _block(buffer: NDArray[np.uint8], place: PiecePlace, roles: NDArray[np.int32] | None) -> NumberedRows:
     with pa.ipc.open_stream(pa.py_buffer(buffer)) as reader:
         batch = reader.read_next_batch()
     names, X = batch.schema.names, None

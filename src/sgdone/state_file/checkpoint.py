@@ -34,13 +34,6 @@ def check_identity(path: str | os.PathLike[str], stored: dict[str, Any], now: di
 
     ``"files"`` of an identity is a list of dicts, one a file in the order of reading, each with its ``"name"``, its
     size in ``"bytes"`` and whatever else identifies it.
-
-    Examples
-    --------
-    >>> check_identity("fit.checkpoint", {"alpha": 0.1}, {"alpha": 0.2})  # doctest: +NORMALIZE_WHITESPACE
-    Traceback (most recent call last):
-    sgdone.state_file.file_format.CheckpointError: fit.checkpoint: belongs to another fit: alpha was 0.1 and is 0.2 now.
-    Use the same data and options, or delete the checkpoint to start again
     """
     check_is_plain(now)
     found = _differences("", stored, json.loads(json.dumps(now)))

@@ -95,7 +95,7 @@ _ENCODERS: dict[Kind, Any] = {
 _FAMILIES = ("number", "boolean", "string", "level", "date", "time", "empty")
 
 
-def state_of(
+def stored(
     parameters: Mapping[str, Any],
     fitted: Mapping[str, Any],
     plans: Sequence[ColumnPlan],
@@ -122,7 +122,7 @@ def state_of(
     return EncoderState.of(header, own, fields, [plan.encoder.state(words) for plan in plans])
 
 
-def parts_of(state: EncoderState) -> tuple[dict[str, Any], dict[str, Any], list[ColumnPlan]]:
+def restored(state: EncoderState) -> tuple[dict[str, Any], dict[str, Any], list[ColumnPlan]]:
     """Parameters, what has been learnt, and columns; a state that does not fit together is a ValueError."""
     try:
         header = state.header

@@ -17,7 +17,7 @@ from sgdone.tables.column_encoder import (
     NewFeatures,
     all_names,
 )
-from sgdone.tables.column_plan import ASKED, ColumnDescription, ColumnPlan, make_encoder, parts_of, state_of
+from sgdone.tables.column_plan import ASKED, ColumnDescription, ColumnPlan, make_encoder, restored, stored
 from sgdone.tables.encoded import Encoded, assemble
 from sgdone.tables.frames import arrow_table
 from sgdone.tables.kinds import UNREAD, Column, Kind, check_choices, read_as, redundant, settle
@@ -239,12 +239,12 @@ class TableEncoding:
         if words is not None:
             kept = np.zeros(self.n_sparse_, dtype=np.bool_)
             kept[np.asarray(words, dtype=np.int64) - self.n_dense_] = True
-        return state_of(parameters, fitted, self.plans_, kept)
+        return stored(parameters, fitted, self.plans_, kept)
 
     @classmethod
     def from_state(cls, state: EncoderState) -> Self:
         """The encoder with this state; a state that does not fit together is a ValueError."""
-        parameters, fitted, plans = parts_of(state)
+        parameters, fitted, plans = restored(state)
         made = cls(**parameters)
         made._check_parameters()
         made.plans_ = plans
