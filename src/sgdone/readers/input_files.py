@@ -26,18 +26,7 @@ Given = str | os.PathLike[str] | RemoteFile
 
 
 def location(path: Given) -> Location:
-    """The place that a path or an address names.
-
-    Examples
-    --------
-    >>> location("file:///data/a%20b.csv").as_posix(), str(location("s3://clicks/day-1.csv"))
-    ('/data/a b.csv', 's3://clicks/day-1.csv')
-    >>> location("https://example.org/t.csv")
-    Traceback (most recent call last):
-        ...
-    sgdone.readers.table.DataError: https://example.org/t.csv: addresses with https: cannot be read: download the file \
-first. Supported are files and folders, - for standard input, and file:, abfs:, abfss:, gcs:, gs:, hdfs:, s3:, viewfs:
-    """
+    """The place that a path or an address names."""
     if isinstance(path, RemoteFile):
         return path
     text = os.fspath(path)
@@ -82,17 +71,6 @@ def input_files(given: Given | Iterable[Given]) -> list[InputFile]:
     ------
     DataError
         If nothing is found, or files of two formats in one folder.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for name in ("day-10.csv", "day-2.csv", "_notes.csv"):
-    ...     _ = (folder / name).write_text("a,y")
-    >>> [file.path.name for file in input_files(folder)]
-    ['day-2.csv', 'day-10.csv']
-    >>> total_bytes(input_files(folder / "*2.csv"))
-    3
     """
     several = [given] if isinstance(given, (str, os.PathLike, RemoteFile)) else given
     found = [file for one in several for file in _files_of(location(one))]

@@ -30,18 +30,8 @@ class BlockSource(Source):
     number of the pass. Validation rows are chosen by a keyed hash (`sgdone.rows.validation_rows.HashedValidation`):
     the first pass leaves them out.
 
-    Parameters
-    ----------
-    first_pass : callable
-        Returns an iterator over the blocks, in order.
-    cache : BlockCache, ArrayBlocks or None
-        Where blocks are kept for later passes. None allows one pass only.
-    on_complete : callable, optional
-        Called when the last block has been written to the cache.
-    seed : int
-        Decides orders, and which rows are validation rows.
-    buffer_bytes : int
-        Size of the buffer.
+    ``first_pass`` returns an iterator over the blocks, in order. They are kept in the ``cache``, without which there is
+    one pass only; ``on_complete`` is called when the last one has been written.
     """
 
     def __init__(

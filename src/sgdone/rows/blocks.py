@@ -250,16 +250,8 @@ class ArrayBlocks:
 class BlockMaker:
     """Cuts tables into blocks by the global number of the row, and encodes them.
 
-    Parameters
-    ----------
-    encoder : TableEncoding
-        Encodes the columns of tables; it learns as it goes. Not used for arrays and sparse matrices.
-    target : callable
-        Gives the labels and weights of a table as training needs them.
-    block_rows : int
-        Rows in a block.
-    together : int
-        Blocks whose rows lie one behind the other in memory, if they are not encoded.
+    ``encoder`` learns as it goes; arrays and sparse matrices have none. ``target`` gives the labels and weights of a
+    table as training needs them. The rows of ``together`` blocks lie one behind the other, if they are not encoded.
     """
 
     def __init__(

@@ -109,19 +109,7 @@ def _numbered_by_occurrence(codes: NDArray[np.int32], names: Any) -> LevelValues
 
 
 def number_values(name: str, column: Any) -> NDArray[np.float64]:
-    """Numbers, booleans (0 and 1), durations (in seconds) or strings of numbers as float64; missing ones are NaN.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> number_values("x", pa.chunked_array([pa.array(["1", "?", " 2.5"], pa.large_string())]))
-    array([1. , nan, 2.5])
-    >>> number_values("x", pa.chunked_array([pa.array(["1", "one"], pa.large_string())]))
-    Traceback (most recent call last):
-        ...
-    sgdone.message_text.RowError: column 'x' is a column of numbers, but row 1 holds 'one'. Correct the cell, or fit \
-with columns={'x': 'category'}
-    """
+    """Numbers, booleans (0 and 1), durations (in seconds) or strings of numbers as float64; missing ones are NaN."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_large_string(column.type):

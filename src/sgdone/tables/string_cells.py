@@ -150,14 +150,7 @@ class Misprints:
 
 
 def numbers_and_misprints(column: Any, *, most: float = 0.5) -> tuple[Any, Misprints | None] | None:
-    """Strings as float64, with nulls for missing values and cells that are no numbers; None if these exceed a share.
-
-    Examples
-    --------
-    >>> found, misprints = numbers_and_misprints(pa.chunked_array([pa.array(["1", "x", "NA", "3"], pa.large_string())]))
-    >>> found.to_pylist(), misprints.rows, misprints.first, misprints.cells
-    ([1.0, None, None, 3.0], array([1]), 'x', 3)
-    """
+    """Strings as float64, with nulls for missing values and cells that are no numbers; None if these exceed a share."""
     numbers = parsed_numbers(column)
     if numbers is not None:
         return numbers, None

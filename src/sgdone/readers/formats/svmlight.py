@@ -218,28 +218,14 @@ def names_of(columns: NDArray[np.int64], first: int) -> list[str]:
 
 
 def columns_of(names: Sequence[str], first: int) -> NDArray[np.int64] | None:
-    """The columns that `names_of` named; None if a name is of another kind, or before the first index.
-
-    Examples
-    --------
-    >>> columns_of(["feature 7", "feature 1000"], 1), columns_of(["age", "income"], 1)
-    (array([  6, 999]), None)
-    """
+    """The columns that `names_of` named; None if a name is of another kind, or before the first index."""
     found = [_NAME.fullmatch(name) for name in names]
     columns = np.array([-1 if match is None else int(match[1]) - first for match in found], dtype=np.int64)
     return None if columns.size == 0 or columns.min() < 0 else columns
 
 
 def select(X: Any, columns: NDArray[np.int64]) -> Any:
-    """The given columns of a CSR matrix, in this order; entries of others are left out.
-
-    Examples
-    --------
-    >>> X = sparse.csr_array(([1.0, 2.0, 3.0], [4, 9_999, 4], [0, 2, 3]), shape=(2, 10_000))
-    >>> select(X, np.array([9_999, 7, 4])).toarray()
-    array([[2., 0., 1.],
-           [0., 0., 3.]])
-    """
+    """The given columns of a CSR matrix, in this order; entries of others are left out."""
     order = np.argsort(columns, kind="stable")
     ascending = columns[order]
     places = np.minimum(np.searchsorted(ascending, X.indices), columns.size - 1)
