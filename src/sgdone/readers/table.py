@@ -103,7 +103,7 @@ _MOST_BITS = 31
 @final
 @dataclass(frozen=True)
 class ReadOptions:
-    """How files are read. All readers and the command take these options; defaults and checks are here."""
+    """Options of reading files, for all readers and the command; defaults and checks are here."""
 
     #: The file; of several, the one that is read at present.
     path: Location = STANDARD_INPUT

@@ -200,7 +200,7 @@ class Rows:
         return sparse.csr_array((data, indices.view(signed), indptr.astype(np.int64)), shape)
 
     def in_units(self, scaling: Scaling) -> "Rows":
-        """The same rows with another scaling."""
+        """Rows with another scaling."""
         _check_scale(scaling, self.dtype)
         if self.mixed is not None:
             dense, entries = (part.in_units(scaling.of(columns)) for columns, part in self.parts)

@@ -255,7 +255,7 @@ class CategoryEncoder(ColumnEncoder):
         return np.concatenate([self.level_features, self.bucket_features, missing])
 
     def description(self) -> str:
-        """How the column was encoded, for people."""
+        """Description of the encoding, for people."""
         parts = [counted(len(self.levels), "level")]
         if self.is_full:
             parts.append(f"others hashed into {counted(self.buckets.size, 'bucket')}")

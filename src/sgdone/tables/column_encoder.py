@@ -217,7 +217,7 @@ class LevelGroup:
 @final
 @dataclass(frozen=True)
 class ColumnFeatures:
-    """How one column of a table was encoded."""
+    """Features of one column of a table."""
 
     name: str
     #: Numbers of all of its features, in the order of the coefficients.
@@ -269,7 +269,7 @@ class ColumnEncoder(ABC):
 
     @abstractmethod
     def description(self) -> str:
-        """How the column was encoded, for people."""
+        """Description of the encoding, for people."""
 
     @abstractmethod
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:

@@ -1,6 +1,6 @@
 """The encoder of each column, chosen by its kind, and the stored state of a table's encoders."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -11,13 +11,31 @@ from sgdone.tables.category_encoder import CategoryEncoder
 from sgdone.tables.column_encoder import ColumnEncoder, ColumnState, EncoderState
 from sgdone.tables.date_encoder import DateEncoder
 from sgdone.tables.frames import column_name
-from sgdone.tables.kinds import Column, Kind, check_choices, family_of, read_as
+from sgdone.tables.kinds import FAMILIES, Column, Kind, check_choices, family_of, read_as
 from sgdone.tables.number_encoder import NumberEncoder
 from sgdone.tables.text_encoder import TextEncoder
 
-#: Families of types that a column of some kind may have in later tables, besides that of its first one. A file may
-#: have numbers or dates as strings, or as what they are.
-_ALSO = {Kind.NUMBER: {"number", "string"}, Kind.DATE: {"date", "string"}, Kind.BOOLEAN: {"boolean"}}
+
+class _Encoding(NamedTuple):
+    """The encoder of a kind of columns."""
+
+    encoder: Any
+    #: Makes one of a name, a column, and the limits ``max_levels``, ``max_bytes`` and ``n_buckets``.
+    make: Callable[..., ColumnEncoder]
+    #: Families of types that a column may have in later tables, besides that of its first one. A file may have numbers
+    #: or dates as strings, or as what they are.
+    also: tuple[str, ...] = ()
+
+
+_ENCODINGS = {
+    Kind.NUMBER: _Encoding(NumberEncoder, lambda name, *_: NumberEncoder(name, boolean=False), ("number", "string")),
+    Kind.BOOLEAN: _Encoding(NumberEncoder, lambda name, *_: NumberEncoder(name, boolean=True), ("boolean",)),
+    Kind.CATEGORY: _Encoding(CategoryEncoder, lambda name, _, *limits: CategoryEncoder(name, *limits)),
+    Kind.TEXT: _Encoding(TextEncoder, lambda name, _, *limits: TextEncoder(name, limits[-1])),
+    Kind.DATE: _Encoding(
+        DateEncoder, lambda name, column, *_: DateEncoder(name, column.values.has_days), ("date", "string")
+    ),
+}
 
 
 @final
@@ -36,7 +54,7 @@ class ColumnPlan:
         """Read a column of a later table; a type that does not fit is an error."""
         name = self.encoder.name
         family = family_of(name, column)
-        fits = {self.family, "empty", *_ALSO.get(self.kind, ())}
+        fits = {self.family, "empty", *_ENCODINGS[self.kind].also}
         if self.reason == ASKED and self.kind is Kind.CATEGORY:
             fits |= {"string", "number", "boolean", "level"}
         if self.kind is Kind.DATE and self.family == "time":
@@ -49,7 +67,7 @@ class ColumnPlan:
         return read_as(self.kind, name, column, misprints=1)
 
     def description(self) -> "ColumnDescription":
-        """How the column was encoded, and why."""
+        """Description of the encoding, and why it was chosen."""
         return ColumnDescription(self.encoder.name, self.kind.value, self.encoder.description(), self.reason)
 
     def header(self) -> tuple[str, ...]:
@@ -59,7 +77,7 @@ class ColumnPlan:
 
 
 class ColumnDescription(NamedTuple):
-    """How a column was encoded, for people: its kind ("left out" if it has no features), its features, and why."""
+    """Encoding of a column, for people: its kind ("left out" if it has no features), its features, and why."""
 
     name: str
     kind: str
@@ -76,23 +94,7 @@ ASKED = "as stated in columns"
 
 def make_encoder(name: str, column: Column, max_levels: int, max_bytes: int, n_buckets: int) -> ColumnEncoder:
     """A new encoder for a column."""
-    if column.kind is Kind.CATEGORY:
-        return CategoryEncoder(name, max_levels, max_bytes, n_buckets)
-    if column.kind is Kind.TEXT:
-        return TextEncoder(name, n_buckets)
-    if column.kind is Kind.DATE:
-        return DateEncoder(name, column.values.has_days)
-    return NumberEncoder(name, boolean=column.kind is Kind.BOOLEAN)
-
-
-_ENCODERS: dict[Kind, Any] = {
-    Kind.NUMBER: NumberEncoder,
-    Kind.BOOLEAN: NumberEncoder,
-    Kind.CATEGORY: CategoryEncoder,
-    Kind.TEXT: TextEncoder,
-    Kind.DATE: DateEncoder,
-}
-_FAMILIES = ("number", "boolean", "string", "level", "date", "time", "empty")
+    return _ENCODINGS[column.kind].make(name, column, max_levels, max_bytes, n_buckets)
 
 
 def stored(
@@ -132,7 +134,7 @@ def restored(state: EncoderState) -> tuple[dict[str, Any], dict[str, Any], list[
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(kinds):
             raise ValueError(f"columns have kinds that are not among the {len(kinds)} there are")
         plans = [kinds[k] for k in numbers.tolist()]
-        states = state.columns(["plans"], [_ENCODERS[kind].fields for kind, *_ in plans])
+        states = state.columns(["plans"], [_ENCODINGS[kind].encoder.fields for kind, *_ in plans])
         names = [name for name in fitted["names"] if name not in fitted["left_out"]]
         made = [_plan(name, plan, own) for name, plan, own in zip(names, plans, states, strict=True)]
         features = np.concatenate([np.zeros(0, dtype=np.int64), *(plan.encoder.sparse_numbers() for plan in made)])
@@ -175,7 +177,7 @@ def _kinds(plan: Sequence[str]) -> tuple[Kind, str, str, str | None]:
     """Kind, family, reason and time zone of a column."""
     kind, family, reason, *rest = plan
     zone = rest[0] if rest else None
-    if Kind(kind) not in _ENCODERS or family not in _FAMILIES or not isinstance(reason, str):
+    if Kind(kind) not in _ENCODINGS or family not in FAMILIES or not isinstance(reason, str):
         raise ValueError(f"no column is a {kind!r} of the type {family!r}")
     if len(rest) > 1 or not (zone is None or (isinstance(zone, str) and Kind(kind) is Kind.DATE)):
         raise ValueError(f"a column of the kind {kind!r} has the time zone {zone!r}")
@@ -184,7 +186,7 @@ def _kinds(plan: Sequence[str]) -> tuple[Kind, str, str, str | None]:
 
 def _plan(name: str, kinds: tuple[Kind, str, str, str | None], state: ColumnState) -> ColumnPlan:
     kind, family, reason, zone = kinds
-    encoder = _ENCODERS[kind].from_state(name, state)
+    encoder = _ENCODINGS[kind].encoder.from_state(name, state)
     if isinstance(encoder, NumberEncoder) and encoder.boolean is not (kind is Kind.BOOLEAN):
         raise ValueError(f"column {name!r} is a {kind}, and its encoder is not")
     if isinstance(encoder, DateEncoder):

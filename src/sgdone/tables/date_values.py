@@ -48,7 +48,7 @@ class DateValues:
     zone: str | None = ""
 
     def in_zone(self, zone: str) -> "DateValues":
-        """The same instants on the clocks of another zone."""
+        """Instants of the column on the clocks of another zone."""
         return replace(
             self, wall=_integers(pc.local_timestamp(pa.array(self.utc).cast(pa.timestamp("us", zone)))), zone=zone
         )
@@ -130,7 +130,7 @@ def parsed_dates(column: Any) -> DateValues | None:
 
 
 def _parsed(strings: Any) -> DateValues | None:
-    """The same for strings of which each is parsed by itself."""
+    """Strings as dates, each parsed by itself; None if one is not an ISO date."""
     cells = without_missing_words(strings)
     if not pc.all(pc.match_substring_regex(cells, f"^{DATE}$"), min_count=0).as_py():
         return None

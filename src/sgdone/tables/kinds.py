@@ -153,6 +153,10 @@ _FAMILIES: dict[str, tuple[Callable[[Any], bool], ...]] = {
 }
 
 
+#: All families of types; a dictionary of other values than strings has levels.
+FAMILIES = (*_FAMILIES, "level")
+
+
 def family_of(name: str, column: Any) -> str:
     """The family of a column's type; a type that cannot be encoded is an error."""
     kind = column.type

@@ -145,7 +145,7 @@ class Misprints:
 
     @property
     def share(self) -> str:
-        """How many they are, for a message."""
+        """Share of the cells, for a message."""
         return f"{self.rows.size:,} of {self.cells:,} cells"
 
 

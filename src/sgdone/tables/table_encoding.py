@@ -194,7 +194,7 @@ class TableEncoding:
         return self.n_dense_ + self.n_sparse_
 
     def describe(self) -> str:
-        """How each column was encoded and why, a line a column."""
+        """Description of each column: its encoding, and why, in a line."""
         self._check_fitted()
         title = f"{counted(self.n_features_in_, 'column')}, {counted(self.n_features_out_, 'feature')}"
         columns = self.describe_columns()

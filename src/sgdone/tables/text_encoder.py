@@ -135,7 +135,7 @@ class TextEncoder(ColumnEncoder):
         return self.features
 
     def description(self) -> str:
-        """How the column was encoded, for people."""
+        """Description of the encoding, for people."""
         return f"{counted(self.features.size, 'bucket')} of words and pairs of words"
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:

@@ -56,7 +56,7 @@ class _Lines(NamedTuple):
     options: ReadOptions
 
     def pieces(self, most_lines: Callable[[], int]) -> "Iterator[_Lines]":
-        """The same in pieces of at most ``most_lines()`` lines; those that are blank are left out."""
+        """Pieces of at most ``most_lines()`` lines, without blank ones."""
         pieces = pieces_of(self.block, most_lines)
         return (_Lines(piece, self.options) for piece in pieces if piece.text.strip())
 

@@ -55,7 +55,7 @@ def typed_column(strings: Any) -> Any:
 
 
 def typed_feature(strings: Any) -> tuple[Any, Misprints | None]:
-    """The same for a feature: few cells of a column of numbers may be none, and are nulls then."""
+    """A feature as `typed_column` has it; few cells of a column of numbers may be none, and are nulls then."""
     found = typed_column(strings)
     if found is not strings:
         return found, None
