@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgdone.matrices.stacking import ReusedArrays
 from sgdone.readers.column_choice import Columns
-from sgdone.readers.formats.csv.cells import CellParser, FirstRecord, NumberColumns, decide_types
+from sgdone.readers.formats.csv.cells import CellParser, FirstRecord, decide_types, number_columns
 from sgdone.readers.table import DataError, ReadOptions
 from sgdone.readers.text_blocks import TextBlock
 from tiers import examples
@@ -48,13 +49,13 @@ def record_of(separator=",", names=NAMES):
 
 def numbers(text, types=None, **options):
     types = dict.fromkeys(NAMES, NUMBER) if types is None else types
-    found = NumberColumns().of(block_of(text), record_of(**options), types)
+    found = number_columns(block_of(text), record_of(**options), types, ReusedArrays())
     return None if found is None else {name: column.to_pylist() for name, column in found.items()}
 
 
 @pytest.mark.parametrize("cell", PLAIN)
 def test_plain_numbers_are_those_of_python(cell):
-    found = NumberColumns().of(block_of(f"{cell},1,2\n".encode()), record_of(), {"a": NUMBER})
+    found = number_columns(block_of(f"{cell},1,2\n".encode()), record_of(), {"a": NUMBER}, ReusedArrays())
     assert found["a"].to_numpy().view(np.uint64)[0] == np.float64(float(cell)).view(np.uint64)
 
 

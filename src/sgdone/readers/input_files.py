@@ -86,13 +86,7 @@ def total_bytes(files: Iterable[InputFile]) -> int | None:
 
 
 def natural_order(path: str) -> list[list[tuple[int, int, str]]]:
-    """A key that sorts paths by folder, and numbers in names by their value.
-
-    Examples
-    --------
-    >>> sorted(["b/1", "a10", "a9", "a"], key=natural_order)
-    ['a', 'a9', 'a10', 'b/1']
-    """
+    """A key that sorts paths by folder, and numbers in names by their value."""
     pieces = ([piece for piece in re.split(r"(\d+)", part) if piece] for part in path.replace(os.sep, "/").split("/"))
     return [
         [(0, int(piece), piece) if piece.isdecimal() and piece.isascii() else (1, 0, piece) for piece in part]

@@ -141,16 +141,6 @@ class ColumnNumbers(Sequence[int]):
     Files with hashed features, or with a few very large indices, have many columns that never appear. A fit that knows
     columns by these numbers does not pay for the others. ``columns`` are those that are known already, in the order of
     their numbers, and ``n_features`` counts those, too, that have not appeared.
-
-    Examples
-    --------
-    >>> numbers = ColumnNumbers()
-    >>> numbers.of(sparse.csr_array([[0.0, 0.0, 5.0, 7.0]])).toarray()
-    array([[5., 7.]])
-    >>> numbers.of(sparse.csr_array([[0.0, 1.0, 0.0, 7.0]])).toarray()
-    array([[0., 7., 1.]])
-    >>> numbers.columns, numbers.n_features
-    (array([2, 3, 1]), 4)
     """
 
     def __init__(self, columns: NDArray[np.int64] | None = None, n_features: int = 0) -> None:

@@ -64,25 +64,13 @@ def bad_cells_named(X: Any) -> Iterator[None]:
 
 
 def column_text(column: int, names: Sequence[Any] | None) -> str:
-    """A column in a message: its name if there is one, else its number; ``names`` may be numbers, too.
-
-    Examples
-    --------
-    >>> column_text(1, ["age", "income"]), column_text(1, None)
-    ("'income'", '1')
-    """
+    """A column in a message: its name in quotes if there is one, else its number; ``names`` may be numbers, too."""
     name = column if names is None else names[column]
     return str(name) if isinstance(name, int) else repr(str(name))
 
 
 def named_column(column: int, names: Sequence[Any] | None) -> str:
-    """A column in a sentence: its name if there is one, else the word and its number.
-
-    Examples
-    --------
-    >>> named_column(1, ["age", "income"]), named_column(1, None), named_column(1, [10, 20])
-    ('income', 'column 1', 'column 20')
-    """
+    """A column in a sentence: its name if there is one, else "column" and its number."""
     name = column if names is None else names[column]
     return f"column {name}" if isinstance(name, int) else str(name)
 

@@ -139,16 +139,6 @@ class HashedValidation:
     the same in every pass. While the stream is read for the first time the threshold falls, and rows that no longer
     belong to the validation rows are given back, to be trained on. If the first block has few different rows, each
     would be missing from training altogether: then hashes of the numbers of the rows are used.
-
-    Examples
-    --------
-    >>> from sgdone.matrices.row_hash import row_hashes
-    >>> X = np.arange(1000.0)[:, None]
-    >>> rows = NumberedRows(X, X[:, 0], None, row_hashes(X), np.arange(1000))
-    >>> validation = HashedValidation(key=1)
-    >>> trained_on, given_back = validation.add(rows)
-    >>> int(trained_on.sum()), validation.n_rows, given_back
-    (902, 98, None)
     """
 
     key: int

@@ -133,15 +133,6 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
     Arrays are not copied. The temporary file is called ``.NAME.partial``: a process that is killed while it writes
     leaves at most that file, which the next write replaces and `sgdone.machine.atomic.remove_partial` removes. Two
     processes must not write the same checkpoint. An OSError says why it could not be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> path = tempfile.mkdtemp() + "/fit.checkpoint"
-    >>> write_checkpoint(path, Checkpoint({"alpha": 0.1}, {"rng": np.random.default_rng(0), "position": 512}))
-    >>> read_checkpoint(path).parts["rng"].random() == np.random.default_rng(0).random()
-    True
     """
     check_is_plain(checkpoint.identity)
     encoder = Encoder(running=True)

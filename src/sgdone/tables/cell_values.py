@@ -134,7 +134,8 @@ def warn_of_misprints(found: Sequence[tuple[str, str, Misprints]], *, kept: bool
     if not found:
         return
     cells = [
-        f"column {name!r} has {shortened(misprints.first)} in {place} ({misprints.share})"
+        f"column {name!r} has {shortened(misprints.first)} in {place} "
+        f"({misprints.rows.size:,} of {misprints.cells:,} cells)"
         for name, place, misprints in found[:5]
     ]
     others = f"; so have {len(found) - 5} other columns" if len(found) > 5 else ""

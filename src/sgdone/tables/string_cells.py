@@ -143,11 +143,6 @@ class Misprints:
         """Whether the others make the column one of numbers."""
         return CELLS_PER_MISPRINT * self.rows.size <= self.cells
 
-    @property
-    def share(self) -> str:
-        """Share of the cells, for a message."""
-        return f"{self.rows.size:,} of {self.cells:,} cells"
-
 
 def numbers_and_misprints(column: Any, *, most: float = 0.5) -> tuple[Any, Misprints | None] | None:
     """Strings as float64, with nulls for missing values and cells that are no numbers; None if these exceed a share."""

@@ -294,7 +294,8 @@ class TableEncoding:
         ]
         self.left_out_ = left_out
         self._warn_of_formats()
-        numbers = all(c.family in ("number", "boolean") and c.kind in _PLAIN_KINDS for c in read.values())
+        plain = (Kind.NUMBER, Kind.BOOLEAN)  # columns that an array could hold
+        numbers = all(c.family in ("number", "boolean") and c.kind in plain for c in read.values())
         self.is_plain_ = numbers and not any(np.isnan(column.values).any() for column in read.values())
         return self._encode(read, n_rows, new)
 
@@ -377,7 +378,3 @@ def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64
     if weights.shape != (n_rows,) or not np.all((weights >= 0) & (weights < np.inf)):
         raise ValueError(f"sample_weight must be {n_rows} finite numbers of 0 or more, one for each row")
     return weights
-
-
-#: Kinds of columns of a table that an array could hold.
-_PLAIN_KINDS = (Kind.NUMBER, Kind.BOOLEAN)

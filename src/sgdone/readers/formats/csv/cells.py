@@ -198,7 +198,7 @@ class CellParser:
         self._expected, self._misprints = misprints, dict.fromkeys(types, 0)
         self._cells = dict.fromkeys(types, 0)
         self._as_text: set[str] = set()  # columns with cells that Arrow does not read as their type
-        self._number_columns = NumberColumns()
+        self._arrays = ReusedArrays()
         self._failures = 0
         self._nulls = arrow_csv.ConvertOptions().null_values
         if _TEXT not in types.values():  # among strings these words are values
@@ -209,7 +209,7 @@ class CellParser:
         types = {name: kind for name, kind in self._types.items() if kind in NUMBERS and name not in self._as_text}
         if self._failures >= _MOST_FAILURES:
             return {}
-        found = self._number_columns.of(block, record, types)
+        found = number_columns(block, record, types, self._arrays)
         self._failures += found is None
         return found or {}
 
@@ -294,11 +294,11 @@ def decide_types(
     as_strings = head[0][1].options.as_strings if head else ()
     fixed = {name for name in columns.features if name in as_strings}
     found = {name: ColumnType() for name in columns.read() if name != columns.label}
-    labels, number_columns = [], NumberColumns()
+    labels, arrays = [], ReusedArrays()
     for block, record in head:
         # Columns that were numbers so far probably still are. One with two types is of strings, and not parsed further.
         likely = {name: NUMBER for name, own in found.items() if own.is_number and name not in fixed}
-        known = number_columns.of(block, record, likely) or {}
+        known = number_columns(block, record, likely, arrays) or {}
         settled = fixed | known.keys()
         open_columns = [name for name, own in found.items() if name not in settled and not own.is_text]
         label = [] if columns.label is None else [columns.label]
@@ -367,39 +367,29 @@ def _is_plain(strings: Any, kind: Any) -> bool:
 NUMBERS = frozenset({pa.float64(), pa.int64()})
 
 
-@final
-class NumberColumns:
-    """Reads columns of numbers of blocks of rows."""
-
-    def __init__(self) -> None:
-        self._arrays = ReusedArrays()
-
-    def of(self, block: TextBlock, record: FirstRecord, types: Mapping[str, Any]) -> dict[str, Any] | None:
-        r"""The columns that are among ``types``; None if a cell is not a number that is written plainly."""
-        text = block.text
-        if not types or not record.separator.isascii() or len(record.separator) != 1:
-            return None
-        capacity = block.n_lines + 1
-        order = {name: place for place, name in enumerate(types)}
-        places = np.array([order.get(name, SKIPPED) for name in record.names], dtype=np.int64)
-        whole = np.array([kind == pa.int64() for kind in types.values()])
-        values = self._arrays.empty(len(types) * capacity, np.uint64).reshape(len(types), capacity)
-        data, end = self._padded(text)
-        separator = np.uint8(ord(record.separator))
-        n_rows = make_read_rows()(data, np.uint64(end), separator, places, whole, power_table(), values)
-        if n_rows == NOT_NUMBERS:
-            return None
-        rows = values.view(np.float64)[:, :n_rows]
-        return {name: _column(own, kind) for own, (name, kind) in zip(rows, types.items(), strict=True)}
-
-    def _padded(self, text: bytes) -> tuple[Any, int]:
-        """The text as an array, with a newline at its end and zeros behind it; and where it ends."""
-        end = len(text) + (not text.endswith(b"\n"))
-        data = self._arrays.empty(end + PADDING, np.uint8)
-        data[: len(text)] = np.frombuffer(text, dtype=np.uint8)
-        data[len(text) : end] = ord("\n")
-        data[end:] = 0
-        return data, end
+def number_columns(
+    block: TextBlock, record: FirstRecord, types: Mapping[str, Any], arrays: ReusedArrays
+) -> dict[str, Any] | None:
+    """Columns of numbers of a block, those of ``types``; None if a cell is not a number that is written plainly."""
+    if not types or not record.separator.isascii() or len(record.separator) != 1:
+        return None
+    capacity = block.n_lines + 1
+    order = {name: place for place, name in enumerate(types)}
+    places = np.array([order.get(name, SKIPPED) for name in record.names], dtype=np.int64)
+    whole = np.array([kind == pa.int64() for kind in types.values()])
+    values = arrays.empty(len(types) * capacity, np.uint64).reshape(len(types), capacity)
+    text = block.text
+    end = len(text) + (not text.endswith(b"\n"))
+    data = arrays.empty(end + PADDING, np.uint8)
+    data[: len(text)] = np.frombuffer(text, dtype=np.uint8)
+    data[len(text) : end] = ord("\n")
+    data[end:] = 0
+    separator = np.uint8(ord(record.separator))
+    n_rows = make_read_rows()(data, np.uint64(end), separator, places, whole, power_table(), values)
+    if n_rows == NOT_NUMBERS:
+        return None
+    rows = values.view(np.float64)[:, :n_rows]
+    return {name: _column(own, kind) for own, (name, kind) in zip(rows, types.items(), strict=True)}
 
 
 def _column(values: Any, kind: Any) -> Any:
