@@ -115,7 +115,7 @@ class FileParts:
 
 
 def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
-    r"""List the parts of files. Only names of columns are read, and of Parquet and Arrow files the index.
+    """List the parts of files. Only names of columns are read, and of Parquet and Arrow files the index.
 
     Parquet files are divided at their row groups, and Arrow files at their record batches, unless they are compressed
     as a whole. Files of other formats are one part each.
