@@ -144,12 +144,6 @@ def test_nothing_found(folder, given, message):
         input_files([])
 
 
-def test_no_such_file_is_an_error_when_it_is_read(folder):
-    files = input_files(folder / "c.tvs")
-    with pytest.raises(DataError, match=r"c\.tvs: no such file; did you mean c\.tsv\?"):
-        list(read_parts(files, ReadOptions(folder)))
-
-
 def test_a_name_that_is_too_long(tmp_path):
     for function in (input_files, read):
         with pytest.raises(DataError, match=r"x: cannot be read \(File name too long\)"):

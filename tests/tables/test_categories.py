@@ -102,12 +102,6 @@ def test_later_levels_share_the_room_that_is_left():
     assert all("bucket" in name for name in found[3:])
 
 
-def test_an_unseen_level_has_no_entry():
-    encoder = TableEncoder().fit(pa.table({"c": ["a", "b"]}))
-    found = encoder.transform(pa.table({"c": ["b", "new", None]}))
-    assert found.toarray().tolist() == [[0, 1], [0, 0], [0, 0]]
-
-
 def test_gaps_are_a_level_beside_one_of_the_same_name():
     encoder = TableEncoder().fit(pa.table({"c": ["(missing)", "", None, "a"]}))
     assert encoder.get_feature_names_out().tolist() == ["c='(missing)'", "c=a", "c=(missing)"]
