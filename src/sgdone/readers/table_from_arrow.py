@@ -1,6 +1,7 @@
 """Labels, weights and feature columns from an Arrow table, checked, with errors that say where."""
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -215,6 +216,8 @@ def _exact_as_floats(column: Any) -> bool:
     return not whole or all(int(value) == int(float(value)) for value in distinct)
 
 
+#: No machine has as many bytes: a file that asks for them is damaged.
+_MOST_MEMORY = 2**48
 #: Rows, and bytes of Arrow memory, of a part at most.
 PART_ROWS, PART_BYTES = 2**16, 2**24
 
@@ -229,9 +232,10 @@ def damage_explained(kind: str, options: ReadOptions, place: str = "") -> Iterat
     """Convert errors of Arrow about a file of some kind to errors that name the file."""
     try:
         yield
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names need not be UTF-8
+    except (pa.ArrowException, MemoryError, OSError, UnicodeDecodeError) as error:  # names need not be UTF-8
+        asked = re.search(r"size ([0-9]+)", str(error))
+        if isinstance(error, MemoryError) and (asked is None or int(asked[1]) < _MOST_MEMORY):
+            raise
         reason = str(error).splitlines()[0]
         raise options.error(f"cannot be read as {kind} ({reason}): write the file again", place=place) from error
 
