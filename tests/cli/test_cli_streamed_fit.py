@@ -14,7 +14,7 @@ from sgdone.cli.console import ProgressLine, reading_text
 from sgdone.interfaces.stop_rule import Progress
 from sgdone.newton.exact_phase import ExactFromDisk
 from sgdone.readers import numeric_lines, text_blocks
-from sgdone.state_file import read_checkpoint
+from sgdone.state_file.checkpoint import read_checkpoint
 from tiers import fast_first
 
 SMALL = ("--max-memory", "1MB")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgdone import TableEncoder
 from sgdone.kernels.words import known_number, make_count_words, make_hash_texts
-from sgdone.tables import TableEncoder
 from sgdone.tables.cell_values import characters_in_words, lower_case_pieces
 from sgdone.tables.string_cells import utf8
-from sgdone.tables.text_encoder import _nothing, number_words
+from sgdone.tables.text_encoder import number_words
 from tables.word_reference import hash_of, hashes_of, words_of
 from tiers import examples
 
@@ -32,7 +32,7 @@ def test_buckets_and_values_are_those_of_the_reference(texts):
     n_buckets = 64  # so that words collide
     numbers = np.arange(n_buckets, dtype=np.int32)
     rows = []
-    for indptr, found, values in number_words(strings(*texts), numbers, known_number, _nothing()):
+    for indptr, found, values in number_words(strings(*texts), numbers, known_number):
         rows += [dict(zip(found[a:b], values[a:b], strict=True)) for a, b in pairwise(indptr)]
     for text, row in zip(prepared(texts), rows, strict=True):
         expected = {}

@@ -15,17 +15,11 @@ from sgdone.tables.column_encoder import Entries
 @final
 @dataclass(frozen=True)
 class Encoded:
-    """Rows with dense features first, sparse features after them.
+    """Rows with dense features first, sparse features after them."""
 
-    Attributes
-    ----------
-    dense : float64 array of shape (n_rows, n_dense), C-contiguous
-        Numbers, with the mean for missing values, and days of dates.
-    sparse : scipy.sparse.csr_array of shape (n_rows, n_sparse)
-        Indicators of missing values and levels, and words. Columns of each row are sorted and occur once.
-    """
-
+    #: Numbers, with the mean for missing values, and days of dates; C-contiguous.
     dense: NDArray[np.float64]
+    #: Indicators of missing values and levels, and words: a CSR array whose rows are sorted, without duplicates.
     sparse: Any
 
     @property

@@ -284,11 +284,7 @@ def _tables(files: Sequence[ReadOptions]) -> Iterator[Table]:
 
 
 def _parsed(
-    read_lines: Callable[..., int],
-    hash_names: Callable[..., None],
-    table: Any,
-    arrays: ReusedArrays,
-    block: LineBlock,
+    read_lines: Callable[..., int], hash_names: Callable[..., None], table: Any, arrays: ReusedArrays, block: LineBlock
 ) -> RowArrays:
     options = block.options
     entries = _ENTRIES if options.bits is None else {**_ENTRIES, "indices": np.int32}
