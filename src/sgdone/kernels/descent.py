@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from sgdone.kernels.jit import compiled, fingerprint, inlined
+from sgdone.kernels.jit import compiled, inlined
 from sgdone.kernels.loop import LARGEST, UNIT
 from sgdone.kernels.model import Numbers, load, store
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND, count_update, moved, sums_of_row
@@ -54,9 +54,8 @@ def make_descent(
     """
     dot, add, sound = access.dot, access.add, access.sound
     take, move, read = make_vectors(access)
-    mark = fingerprint(access.dot, value, slope, types)
 
-    @compiled(mark)
+    @compiled(access.dot, value, slope, types)
     def descent(
         rows: Any,
         labels: Any,
@@ -72,7 +71,6 @@ def make_descent(
         predictions: Any,
         slopes: Any,
     ) -> Any:
-        _ = mark
         model = load(numbers)
         sums, sum_offsets, old, change = room
         n_rows = np.uint64(labels.size)

@@ -1,7 +1,7 @@
 """A model's numbers: the scalars that go with its weight vectors.
 
 A model is two arrays and these numbers: ``weights`` (one or two vectors along the features) and ``offsets`` (the
-rank-one part of each vector when rows are shifted, see `rows_csr_shifted`).
+rank-one part of each vector when rows are shifted, see `sgdone.kernels.rows`).
 """
 
 from typing import Any, Final, NamedTuple

@@ -4,12 +4,13 @@ Not for shifted rows of a CSR matrix: B∘x would be dense.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sgdone.kernels.jit import inlined
-from sgdone.kernels.rows import CSR, CSR_SCALED, DENSE, DENSE_SCALED, RowAccess
+from sgdone.kernels.rows import CSR_SHIFTED, RowAccess
 
 
 class RescaledRows(NamedTuple):
@@ -33,7 +34,7 @@ def _tightened(step: Any, theta: Any, kept: Any, gradient: Any, skip: Any, most:
 
 
 def _dense(entry: Callable[..., Any]) -> RescaledRows:
-    """Every feature in turn; ``entry(rows, i, j)`` is x_j."""
+    """Every feature in turn."""
 
     @inlined
     def move(rows: Any, i: Any, weights: Any, amount: Any) -> None:
@@ -65,20 +66,20 @@ def _dense(entry: Callable[..., Any]) -> RescaledRows:
 
 
 def _sparse(entry: Callable[..., Any]) -> RescaledRows:
-    """Only the entries of the row; ``entry(rows, k)`` is the k-th of the matrix."""
+    """Only the entries of the row."""
 
     @inlined
     def move(rows: Any, i: Any, weights: Any, amount: Any) -> None:
         a = weights.dtype.type(amount)
         for k in range(rows[2][i], rows[2][i + np.uint64(1)]):
             j = rows[1][k]
-            weights[j, 0] -= a * weights[j, 1] * entry(rows, k)
+            weights[j, 0] -= a * weights[j, 1] * entry(rows, k, j)
 
     @inlined
     def learn(rows: Any, i: Any, weights: Any, kept: Any, change: Any, skip: Any, most: Any) -> None:
         for k in range(rows[2][i], rows[2][i + np.uint64(1)]):
             j = rows[1][k]
-            gradient = change * entry(rows, k)
+            gradient = change * entry(rows, k, j)
             weights[j, 1] = _tightened(weights[j, 1], weights[j, 0], kept[j, 0], gradient, skip, most)
 
     @inlined
@@ -98,39 +99,12 @@ def _sparse(entry: Callable[..., Any]) -> RescaledRows:
     return RescaledRows(move, learn, age, keep)
 
 
-@inlined
-def _of_dense(rows: Any, i: Any, j: Any) -> Any:
-    return rows[0][i, j]
-
-
-@inlined
-def _of_dense_scaled(rows: Any, i: Any, j: Any) -> Any:
-    return (rows[0][i, j] - rows[1][j]) * rows[2][j]
-
-
-@inlined
-def _of_csr(rows: Any, k: Any) -> Any:
-    return rows[0][k]
-
-
-@inlined
-def _of_csr_scaled(rows: Any, k: Any) -> Any:
-    return rows[0][k] * rows[4][rows[1][k]]
-
-
-_RESCALED: dict[RowAccess, RescaledRows] = {
-    DENSE: _dense(_of_dense),
-    DENSE_SCALED: _dense(_of_dense_scaled),
-    CSR: _sparse(_of_csr),
-    CSR_SCALED: _sparse(_of_csr_scaled),
-}
-
-
+@lru_cache
 def rescaled(access: RowAccess) -> RescaledRows:
     """The functions for a way of reaching rows; an error for shifted sparse rows."""
-    if access not in _RESCALED:
+    if access is CSR_SHIFTED:
         raise ValueError(
             "sgdqn cannot learn from centred sparse rows, whose every entry it would need: "
             "give X as a dense array, or leave centring out"
         )
-    return _RESCALED[access]
+    return _dense(access.entry) if access.vectors_first else _sparse(access.entry)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.objective import Objective
-from sgdone.kernels.batch import make_location
+from sgdone.kernels.batch import location
 from sgdone.losses.loss import real_or_nan
 from sgdone.rows.rows import Rows
 from sgdone.solvers.batch import StepMeasurements, WeighingSolver
@@ -69,7 +69,7 @@ class Catoni(WeighingSolver):
     def coefficients(self, state: State, seen: StepMeasurements) -> NDArray[np.float64]:
         """vψ′ℓ′/Σ vψ′."""
         guess = float(np.average(seen.losses, weights=seen.weights))
-        found = make_location()(seen.losses, seen.weights, float(self.scale), guess)
+        found = location(seen.losses, seen.weights, float(self.scale), guess)
         state.extra.location = float(found)
         shares = seen.weights * np.maximum(1.0 - 0.5 * ((found - seen.losses) / self.scale) ** 2, 0.0)
         total = float(np.sum(shares))

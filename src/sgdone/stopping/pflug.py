@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule, Watch
 from sgdone.kernels.jit import inlined
-from sgdone.kernels.last_row import make_memory
 from sgdone.kernels.probes import FIRED, Probe, let_pass
-from sgdone.kernels.rows import RowAccess
+from sgdone.kernels.rows import RowAccess, make_memory
 from sgdone.rows.rows import Rows
 from sgdone.stopping.state_checks import check_arrays, check_count, check_flag, check_numbers
 
@@ -130,7 +129,7 @@ def _place_for_a_row(rows: Rows) -> tuple[NDArray[Any], ...]:
     """Arrays in which `RowAccess.overlap` keeps a row."""
     if rows.is_dense:
         return (np.zeros(rows.n_features, rows.dtype),)
-    return (*make_memory(rows.n_features), np.zeros(1))
+    return make_memory(rows.n_features)
 
 
 def make_pflug(access: RowAccess) -> Probe:

@@ -180,7 +180,7 @@ def _ascends(numbers: NDArray[np.int32]) -> bool:
 
 def number_words(texts: Any, buckets: NDArray[np.int32], number_of: Any, memory: tuple[Any, ...]) -> Pieces:
     """The numbers of the words and pairs of each text, and their values, as pieces of a CSR matrix."""
-    loop = make_number_words("uint8 int64", number_of)
+    loop = make_number_words(number_of)
     pieces: Pieces = []
     found, values = np.empty(0, dtype=np.int32), np.empty(0)
     for data, offsets in lower_case_pieces(texts):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone.kernels.decimal_number import power_table
-from sgdone.kernels.svmlight_text import make_read_lines
+from sgdone.kernels.svmlight_text import read_lines
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
@@ -165,7 +165,7 @@ def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     if options.bits is not None:
         width = 1 << options.bits
     widest = 1
-    for block, rows, place in parsed_blocks(files, partial(_parsed, make_read_lines(), power_table(), ReusedArrays())):
+    for block, rows, place in parsed_blocks(files, partial(_parsed, read_lines, power_table(), ReusedArrays())):
         n_rows, n_entries = rows.n_rows, rows.n_entries
         indices = rows.entries["indices"][:n_entries]
         if width is None and n_entries:

@@ -18,9 +18,9 @@ from sgdone.kernels.name_numbers import (
     KNOWN_BEFORE,
     PLACED,
     SLOT,
-    make_number_names,
+    number_names,
 )
-from sgdone.kernels.vw_text import NO_NAME, make_hash_names, make_read_vw_lines
+from sgdone.kernels.vw_text import NO_NAME, hash_names, read_vw_lines
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.stacking import ReusedArrays, widened
 from sgdone.readers.locations import shown
@@ -168,7 +168,6 @@ class NameColumns:
         self._new = np.empty(0 if self._fixed else values.size, dtype=np.int32)
         sum_indptr, indices, sums = np.zeros_like(indptr), np.empty(values.size, np.int32), np.empty(values.size)
         out = sum_indptr, indices, sums
-        number_names = make_number_names()
         arrays = data, indptr, starts, ends, spaces, values, self._fixed, state
         while not number_names(*arrays, self._hashes, self._slots, self._new, *out):
             self._grow(int(indptr[state[DONE_ROWS] + 1] - indptr[state[DONE_ROWS]]))
@@ -263,7 +262,7 @@ def _tables(files: Sequence[ReadOptions]) -> Iterator[Table]:
                     f"remove {name}="
                 )
     columns = NameColumns(options.features) if options.bits is None else None
-    parse = partial(_parsed, make_read_vw_lines(), make_hash_names(), power_table(), ReusedArrays())
+    parse = partial(_parsed, read_vw_lines, hash_names, power_table(), ReusedArrays())
     for block, rows, place in parsed_blocks(files, parse):
         n_rows = rows.n_rows
         X = _hashed(rows, 1 << (options.bits or 0)) if columns is None else columns.matrix(block, rows)
