@@ -43,15 +43,14 @@ class RowAccess(NamedTuple):
     rescale: Callable[..., Any]
     #: ``fold(weights, offsets, own, share, factor)``: vector 1 ← own × vector 1 + share × vector 0, vector 0 *= factor.
     fold: Callable[..., Any]
-    #: ``overlap(rows, i, memory)``: inner product with the row of the last call, kept in ``memory``, where this row takes
-    #: its place.
+    #: ``overlap(rows, i, memory)``: inner product with the row of the last call, which is kept in ``memory``.
     overlap: Callable[..., Any]
     #: ``settle(rows, i, weights, total)``: take off the weights of the row what they owe of ``total``; vector 1 holds
     #: what each has paid. The vectors of shifted rows are not the weights: methods with a threshold refuse these rows.
     settle: Callable[..., Any]
     #: ``settle_all(weights, total, begin)``: take off every weight what it owes; the payments go on from ``begin``.
     settle_all: Callable[..., Any]
-    #: ``entry(rows, i, j)``: feature j of a dense row i; ``entry(rows, k, j)``: the k-th entry of a CSR matrix, column j.
+    #: ``entry(rows, i, j)``: feature j of a dense row i; ``entry(rows, k, j)``: the k-th entry of a CSR matrix.
     entry: Callable[..., Any]
     #: Whether weights are stored as (vectors, features) or (features, vectors).
     vectors_first: bool

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from math import inf, isfinite, isinf, nan
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -107,6 +107,11 @@ class Loss(ABC):
     def implicit(self, z: ArrayLike, y: ArrayLike, q: ArrayLike) -> Any:
         """Find the ``s`` with ``s = slope(z − q·s, y)``, elementwise: the scalar of the implicit step."""
         return over_arrays(self.kernel.implicit, self.parameters, z, y, q)
+
+
+def is_whole(given: Any, least: int, most: float = inf) -> bool:
+    """Whether ``given`` is a whole number in a range, and not a truth value."""
+    return isinstance(given, Integral) and not isinstance(given, bool) and least <= int(given) <= most
 
 
 def real_or_nan(given: Any) -> float:

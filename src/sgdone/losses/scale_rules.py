@@ -3,13 +3,12 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from numbers import Integral
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.losses.loss import real_or_nan
+from sgdone.losses.loss import is_whole, real_or_nan
 
 
 class ScaleRule(ABC):
@@ -108,10 +107,10 @@ class AdaptiveScale(ScaleRule):
     name: ClassVar[str] = "adaptive"
 
     def __post_init__(self) -> None:
-        after: Any = self.after
-        if after != "auto" and (isinstance(after, bool) or not isinstance(after, Integral) or int(after) < 1):
+        if self.after != "auto" and not is_whole(self.after, 1):
             raise ValueError(
-                f'after={after!r} of AdaptiveScale is not a positive integer: give the number of updates, or "auto"'
+                f"after={self.after!r} of AdaptiveScale is not a positive integer: "
+                'give the number of updates, or "auto"'
             )
         if not 0 < real_or_nan(self.delta) < 1:
             raise ValueError(f"delta={self.delta!r} of AdaptiveScale is not in (0, 1)")

@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar, final
 
 from sgdone.interfaces.stop_rule import NEVER, Pause, Progress, Status, Stop, StopRule
-from sgdone.losses.loss import real_or_nan
+from sgdone.losses.loss import is_whole, real_or_nan
 
 
 def _check(name: str, value: float) -> None:
@@ -64,7 +63,7 @@ class MaxPasses(StopRule):
 
     def check(self, state: Any, n_features: int) -> None:
         """A number of rows, if it is known."""
-        known = state is None or (isinstance(state, Integral) and not isinstance(state, bool) and int(state) >= 0)
+        known = state is None or is_whole(state, 0)
         self.check_kind(state, object, holds=known)
 
     def next_pause(self, state: int | None) -> Pause:

@@ -1,7 +1,6 @@
 """Pflug's diagnostic: successive gradients that point against each other."""
 
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, ClassVar, Final, Literal, final
 
 import numpy as np
@@ -11,6 +10,7 @@ from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule,
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess, make_memory
+from sgdone.losses.loss import is_whole
 from sgdone.rows.rows import Rows
 from sgdone.stopping.state_checks import check_arrays, check_count, check_flag, check_numbers
 
@@ -63,10 +63,9 @@ class Pflug(StopRule):
     needs: ClassVar[Needs] = Needs(iterate=True)
 
     def __post_init__(self) -> None:
-        burn_in: Any = self.burn_in
-        if burn_in != "auto" and (isinstance(burn_in, bool) or not isinstance(burn_in, Integral) or int(burn_in) < 1):
+        if self.burn_in != "auto" and not is_whole(self.burn_in, 1):
             raise ValueError(
-                f'burn_in={burn_in!r}: give the number of samples (1 or more) before which not to fire, or "auto"'
+                f'burn_in={self.burn_in!r}: give the number of samples (1 or more) before which not to fire, or "auto"'
             )
 
     def check(self, state: Any, n_features: int) -> None:

@@ -1,7 +1,6 @@
 """The small validation set that Baghal et al. compare with, after Prechelt."""
 
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
@@ -12,6 +11,7 @@ from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule,
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess
+from sgdone.losses.loss import is_whole
 from sgdone.matrices.csr import check_csr
 from sgdone.rows.rows import Rows
 from sgdone.stopping.state_checks import check_arrays, check_count, check_flag, check_numbers
@@ -73,9 +73,8 @@ class SmallValidationSet(StopRule):
 
     def __post_init__(self) -> None:
         for what, value in (("size", self.size), ("every", 1 if self.every is None else self.every)):
-            number: Any = value
-            if isinstance(number, bool) or not isinstance(number, Integral) or int(number) < 1:
-                raise ValueError(f"{what}={number!r}: give a whole number of 1 or more")
+            if not is_whole(value, 1):
+                raise ValueError(f"{what}={value!r}: give a whole number of 1 or more")
 
     @property
     def hold_out(self) -> int:
