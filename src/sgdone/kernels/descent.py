@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.jit import compiled
 from sgdone.kernels.loop import LARGEST, UNIT
 from sgdone.kernels.model import Numbers, load, store
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND, count_update, moved, sums_of_row
@@ -19,28 +19,9 @@ from sgdone.kernels.rows import RowAccess
 #: Indices into the settings, after those of `sgdone.kernels.loop`: the penalty, and the rows of positive weight.
 ALPHA: Final = 2
 USED: Final = 3
-
-
-@inlined
-def in_new_pass(model: Any) -> Any:
-    """The same numbers with the sums of the pass at 0."""
-    return Numbers(
-        model.scale,
-        model.own,
-        model.share,
-        model.intercept,
-        model.averaged_intercept,
-        model.steps,
-        model.averaged_steps,
-        0.0,
-        0.0,
-        model.stretch_loss,
-        model.stretch_weight,
-        model.stretch_wrong,
-        model.stretch_squares,
-        model.iterate_loss,
-        model.moving_loss,
-    )
+#: Indices into the numbers of a model.
+PASS_LOSS: Final = Numbers._fields.index("pass_loss")
+PASS_WEIGHT: Final = Numbers._fields.index("pass_weight")
 
 
 @lru_cache(maxsize=64)
@@ -109,7 +90,10 @@ def make_descent(
             move(rows, weights, offsets, old, change)
             intercept = model.intercept - step * total_amount * settings[UNIT]
             sums_of_step = total_loss, total_v, total_wrong / used, total_squares / used
-            model = count_update(in_new_pass(model), moved(model, model.scale, model.share, intercept), sums_of_step)
+            store(model, numbers)
+            numbers[PASS_LOSS], numbers[PASS_WEIGHT] = 0.0, 0.0  # each step is a pass of its own
+            model = load(numbers)
+            model = count_update(model, moved(model, model.scale, model.share, intercept), sums_of_step)
             predictions[t] = total_z / used
             slopes[t] = total_s / used
         store(model, numbers)

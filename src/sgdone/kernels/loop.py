@@ -159,7 +159,7 @@ def make_loop(
             used += 1
             write(rows, i, weights, offsets, own)
             model = count(model, changed, sums)
-            if after(rows, i, v, slope, settings[UNIT], weights, offsets, model, held) and outcome == CONTINUE:
+            if after((i, v, slope), arrays, model, held) and outcome == CONTINUE:
                 outcome = FIRED_AFTER
             if outcome != CONTINUE:
                 break

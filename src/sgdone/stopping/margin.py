@@ -123,18 +123,7 @@ def make_fresh_test(access: RowAccess) -> Probe:
         return LEAVE_OUT
 
     @inlined
-    def after(
-        rows: Any,
-        i: Any,
-        v: Any,
-        slope: Any,
-        unit: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        numbers: Any,
-        memory: Any,
-    ) -> Any:
+    def after(row: Any, arrays: Any, model: Any, numbers: Any, memory: Any) -> Any:
         numbers[_LOOKING] = 1.0
         return False
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule, Watch
 from sgdone.kernels.jit import inlined
+from sgdone.kernels.loop import UNIT
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess, make_memory
 from sgdone.losses.loss import is_whole
@@ -136,20 +137,11 @@ def make_pflug(access: RowAccess) -> Probe:
     overlap = access.overlap
 
     @inlined
-    def after(
-        rows: Any,
-        i: Any,
-        v: Any,
-        slope: Any,
-        unit: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        numbers: Any,
-        memory: Any,
-    ) -> Any:
+    def after(row: Any, arrays: Any, model: Any, numbers: Any, memory: Any) -> Any:
+        i, v, slope = row
+        rows, settings, _parameters, _weights, _offsets = arrays
         numbers[_SINCE] += 1.0
-        product = overlap(rows, i, memory) + unit
+        product = overlap(rows, i, memory) + settings[UNIT]
         gradient = v * slope
         numbers[_SUM] += gradient * numbers[_LAST] * product
         numbers[_LAST] = gradient

@@ -148,28 +148,18 @@ def make_check(access: RowAccess) -> Probe:
     dot, sound = access.dot, access.sound
 
     @inlined
-    def after(
-        rows: Any,
-        i: Any,
-        v: Any,
-        slope: Any,
-        unit: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        numbers: Any,
-        memory: Any,
-    ) -> Any:
+    def after(row: Any, arrays: Any, model: Any, numbers: Any, memory: Any) -> Any:
         numbers[_SINCE] += 1.0
         if numbers[_SINCE] < numbers[_EVERY]:
             return False
         numbers[_SINCE] = 0.0
+        _rows, _settings, _parameters, weights, offsets = arrays
         held_out, labels = memory
         right = 0.0
         for k in range(labels.size):
-            row = np.uint64(k)
-            if sound(held_out, row, weights):
-                product, _norm = dot(held_out, row, weights, offsets)
+            place = np.uint64(k)
+            if sound(held_out, place, weights):
+                product, _norm = dot(held_out, place, weights, offsets)
                 if (model.scale * product + model.intercept > 0.0) == (labels[k] > 0.0):
                     right += 1.0
         numbers[_BEFORE] = numbers[_FRACTION]
