@@ -11,9 +11,8 @@ from typing import Any, final, get_args
 
 import numpy as np
 
-from sgdone.kernels.elementwise import over_arrays
 from sgdone.kernels.jit import inlined
-from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters, ScalarFunction, real_or_nan
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters, ScalarFunction, over_arrays, real_or_nan
 
 ScalarLoss = Callable[[float, float], float]
 

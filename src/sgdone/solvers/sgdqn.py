@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
-from sgdone.kernels.rows_rescaled import rescaled
-from sgdone.kernels.sgdqn import STEP_B, make_sgdqn
+from sgdone.kernels.sgdqn import STEP_B, make_sgdqn, rescaled
 from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.bottou_schedule import check_skip, settle_t0, skip_of, t0_in_words, t0_of
 from sgdone.solvers.single_model import SingleModel
