@@ -80,7 +80,7 @@ def t0_of(state: State) -> float | None:
 
 
 def t0_in_words(state: State) -> str:
-    """The same for a verdict."""
+    """The t₀ for a verdict."""
     t0 = t0_of(state)
     return "" if t0 is None else f"t₀ = {t0:.3g}"
 

@@ -77,12 +77,8 @@ class State:
             if scaling.shift is not None:
                 intercept = intercept + float(coef @ scaling.shift)
             coef = coef * scaling.scale
-        state.vector(0)[:] = coef
-        if scaling is not None and scaling.shift is not None:
-            state.offsets[0, 1] = state.vector(0) @ (scaling.shift / scaling.scale)
-        state.set_numbers(scale=1.0, own=1.0, intercept=intercept)
-        if phase == "truncated":
-            state.set_numbers(own=0.0)
+        state.set_running(coef, intercept)
+        state.set_numbers(own=0.0 if phase == "truncated" else 1.0)
         if phase == "searching":
             state.set_numbers(share=1.0, averaged_intercept=intercept)
         return state
@@ -105,6 +101,12 @@ class State:
     def steps(self) -> int:
         """Updates made."""
         return int(self.number("steps"))
+
+    @property
+    def centre(self) -> NDArray[np.float64] | None:
+        """What is subtracted from the scaled features; None if nothing is."""
+        scaling = self.scaling
+        return None if scaling is None or scaling.shift is None else scaling.shift / scaling.scale
 
     def vector(self, k: int) -> NDArray[Any]:
         """A view of one of the stored vectors."""
@@ -177,10 +179,9 @@ class State:
         combined = factors[0] * self._settled()
         for k, factor in enumerate(factors[1:], start=1):
             combined += factor * self.vector(k).astype(np.float64)
-        scaling = self.scaling
-        if scaling is not None and scaling.shift is not None and not self.access.vectors_first:
+        if self.centre is not None and not self.access.vectors_first:
             delta = sum(factor * self.offsets[k, 0] for k, factor in enumerate(factors))
-            combined -= delta * (scaling.shift / scaling.scale)
+            combined -= delta * self.centre
         return combined
 
     def _settled(self) -> NDArray[np.float64]:
@@ -205,11 +206,10 @@ class State:
 
     def set_running(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Make weights, in the units in which the method sees the rows, the running iterate of a plain state."""
-        scaling = self.scaling
         self.vector(0)[:] = weights
         self.offsets[0] = 0
-        if scaling is not None and scaling.shift is not None:
-            self.offsets[0, 1] = self.vector(0) @ (scaling.shift / scaling.scale)
+        if self.centre is not None:
+            self.offsets[0, 1] = self.vector(0) @ self.centre
         self.set_numbers(scale=1.0, intercept=intercept)
 
     def fold_gradient(self) -> None:
@@ -228,9 +228,9 @@ class State:
         if access.vectors_first == self.access.vectors_first:
             return replace(self, access=access)
         turned = replace(self, access=access, weights=self.weights.T.copy(), offsets=np.zeros_like(self.offsets))
-        if self.scaling is not None and self.scaling.shift is not None:
+        centre = self.centre
+        if centre is not None:
             # Dense rows have no offsets: what these stand for is in the vectors themselves.
-            centre = self.scaling.shift / self.scaling.scale
             for k in range(len(self.offsets)):
                 vector = turned.vector(k)
                 if access.vectors_first:

@@ -222,9 +222,8 @@ class SVRG(SingleModel):
 def _gradient_norm(state: State, gradient_b: float) -> float:
     """‖∇F‖ at an anchor, in the units of the rows: vector 1 is the gradient of the loss."""
     gradient = state.vector(1).astype(np.float64)
-    scaling = state.scaling
-    if scaling is not None and scaling.shift is not None and not state.access.vectors_first:
-        gradient -= state.offsets[1, 0] * (scaling.shift / scaling.scale)
+    if state.centre is not None and not state.access.vectors_first:
+        gradient -= state.offsets[1, 0] * state.centre
     gradient += state.objective.known_alpha * state.running()[0]
     intercept = gradient_b if state.objective.fit_intercept else 0.0
     return float(np.sqrt(gradient @ gradient + intercept * intercept))
