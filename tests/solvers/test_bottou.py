@@ -239,22 +239,6 @@ def test_regressions_too(name):
 
 @pytest.mark.slow
 @of_both
-@examples(30)
-@given(seed=st.integers(0, 10**6), as_csr=st.booleans(), threshold=st.floats(0.1, 2.0))
-def test_a_margin_returns_the_iterate_without_its_sample(method, seed, as_csr, threshold):
-    problem = random_problem(seed, LOGISTIC)
-    X, y, v = problem.X, problem.y, problem.weights
-    path = TWINS[method](X, y, v, LOGISTIC, 0.01, 200.0, 5, True)
-    result = fit(problem, method(5), stopping.MarginTest(threshold) | stopping.MaxPasses(1), as_csr=as_csr)
-    margins = [y[i] * (X[i] @ w + b) for i, (w, b) in zip(np.flatnonzero(v), path, strict=False)]
-    k = next((k for k, margin in enumerate(margins) if margin >= threshold), None)
-    assert (result.verdict.rule == "MarginTest") == (k is not None)
-    assert result.verdict.step == (len(margins) if k is None else k)
-    assert_same(result, path[result.verdict.step])
-
-
-@pytest.mark.slow
-@of_both
 def test_rows_held_out_are_in_no_sample(method, problem):
     """They are rows of weight 0 for the choice of t₀, too."""
     used = np.flatnonzero(problem.weights)[:40]
