@@ -34,22 +34,7 @@ def find_slot(slots: Any, value: Any) -> Any:
 
 
 @compiled()
-def number_names(
-    data: Any,
-    indptr: Any,
-    names: Any,
-    name_ends: Any,
-    spaces: Any,
-    values: Any,
-    fixed: Any,
-    state: Any,
-    hashes: Any,
-    slots: Any,
-    new: Any,
-    sum_indptr: Any,
-    indices: Any,
-    sums: Any,
-) -> bool:
+def number_names(entries: Any, fixed: Any, state: Any, hashes: Any, slots: Any, new: Any, out: Any) -> bool:
     """A loop over the rows of a block that replaces names by numbers, and adds the values of names that repeat.
 
     Entries are as in :func:`sgdone.kernels.vw_text.make_read_vw_lines`. ``indices``, ``sums`` and ``sum_indptr`` become
@@ -57,6 +42,8 @@ def number_names(
     without a number are left out if ``fixed``; otherwise ``new`` is the first entry of each. Returns whether all rows
     are done; if not, ``hashes`` is too short for the next row.
     """
+    data, indptr, names, name_ends, spaces, values = entries
+    sum_indptr, indices, sums = out
     for k in range(state[PLACED], state[KNOWN]):
         slot = find_slot(slots, hashes[k])
         slots[slot], slots[slot + ONE] = hashes[k], np.uint64(k + 1)

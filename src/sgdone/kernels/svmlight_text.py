@@ -59,26 +59,15 @@ def doubtful_label(data: Any, at: Any, end: Any) -> Any:
 
 
 @compiled()
-def read_lines(
-    data: Any,
-    end: Any,
-    progress: Any,
-    table: Any,
-    first: Any,
-    last: Any,
-    mask: Any,
-    finite: Any,
-    labels: Any,
-    indptr: Any,
-    indices: Any,
-    values: Any,
-) -> int:
+def read_lines(data: Any, end: Any, progress: Any, table: Any, limits: Any, finite: Any, out: Any) -> int:
     """A loop over the lines of ``data[progress[AT]:end]``, each of which ends with a newline.
 
-    At least `PADDING` bytes follow ``end``. ``indices`` are those of the file minus ``first``, and of these the bits in
-    ``mask``; they must rise and be at most ``last``. ``labels`` and ``values`` are the bits of floats, which are finite
-    unless ``finite`` is false.
+    At least `PADDING` bytes follow ``end``. ``limits`` are the first index, the last one and the bits to keep:
+    ``indices`` are those of the file minus the first, which must rise. ``labels`` and ``values`` are the bits of
+    floats, which are finite unless ``finite`` is false.
     """
+    first, last, mask = limits
+    labels, indptr, indices, values = out
     at = np.uint64(progress[AT])
     rows, entries = np.uint64(progress[ROWS]), np.uint64(progress[ENTRIES])
     most_rows, most_entries = np.uint64(labels.size), np.uint64(indices.size)

@@ -129,21 +129,7 @@ def read_label(data: Any, at: Any, table: Any) -> Any:
 
 
 @compiled()
-def read_vw_lines(
-    data: Any,
-    end: Any,
-    progress: Any,
-    table: Any,
-    labelled: Any,
-    finite: Any,
-    labels: Any,
-    weights: Any,
-    indptr: Any,
-    names: Any,
-    name_ends: Any,
-    spaces: Any,
-    values: Any,
-) -> int:
+def read_vw_lines(data: Any, end: Any, progress: Any, table: Any, labelled: Any, finite: Any, out: Any) -> int:
     """A loop over the lines of ``data[progress[AT]:end]``, each of which ends with a newline.
 
     At least `PADDING` bytes follow ``end``. ``labels`` and ``weights`` are the bits of floats. Of each feature,
@@ -151,6 +137,7 @@ def read_vw_lines(
     or `NO_NAME`, and ``values`` its value times that of the namespace. Lines without a label are left to the caller
     if ``labelled``, and values that are not finite if ``finite``.
     """
+    labels, weights, indptr, names, name_ends, spaces, values = out
     at = np.uint64(progress[AT])
     rows, entries = np.uint64(progress[ROWS]), np.uint64(progress[ENTRIES])
     most_rows, most_entries = np.uint64(labels.size), np.uint64(names.size)

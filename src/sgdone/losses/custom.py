@@ -284,17 +284,9 @@ class CustomLoss(Loss):
         smoothness: float = inf,
         lipschitz: float = inf,
     ) -> None:
-        given = {
-            "value_function": value,
-            "slope_function": slope,
-            "curvature_function": curvature,
-            "name": name,
-            "task": task,
-            "smoothness": smoothness,
-            "lipschitz": lipschitz,
-        }
-        for field, content in given.items():
-            object.__setattr__(self, field, content)
+        given = value, slope, curvature, name, task, smoothness, lipschitz
+        for field, content in zip(fields(self), given, strict=True):
+            object.__setattr__(self, field.name, content)
         self.__post_init__()
 
     def __post_init__(self) -> None:

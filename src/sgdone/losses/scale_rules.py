@@ -1,7 +1,7 @@
 """Rules with which a fit sets the scale of margin pursuit."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, final
 
@@ -18,8 +18,7 @@ class ScaleRule(ABC):
     #: The scale set by a fit; None before.
     found: float | None
 
-    @abstractmethod
-    def check_penalty(self, alpha: float) -> None:
+    def check_penalty(self, alpha: float) -> None:  # noqa: B027  # most support every penalty
         """Raise if the rule does not support this penalty."""
 
 
@@ -55,9 +54,6 @@ class AutoScale(ScaleRule):
                 f"k={self.k!r} of AutoScale is not a positive number: give the margin γ divided by the largest bias "
                 "allowed"
             )
-
-    def check_penalty(self, alpha: float) -> None:
-        """Every penalty is supported."""
 
     def scale_of(self, margins: NDArray[np.float64], weights: NDArray[np.float64], gamma: float) -> float:
         """var·k/γ for the margins of weighted rows."""

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
-from sgdone.kernels.column_statistics import make_scan
 from sgdone.kernels.olbfgs import COUNT, NEXT, make_olbfgs
 from sgdone.losses.loss import is_whole, real_or_nan
-from sgdone.rows.rows import Block, Rows
+from sgdone.rows.rows import Block, Rows, squared_norms
 from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
@@ -178,9 +177,7 @@ def _automatic(state: State, block: Block) -> float:
     """A part of the mean size of the first rows."""
     objective = state.objective
     rows = block.used(0, block.order.size)[:PRELIMINARY_ROWS]
-    norms = np.empty(rows.size)
-    make_scan(state.access, block.rows.types)(block.rows.arrays, rows, state.weights, np.zeros((1, 2)), norms)
-    sizes = block.weights_of(rows) * norms
+    sizes = block.weights_of(rows) * squared_norms(block.rows, rows)
     part = _PART_IF_SMOOTH if np.isfinite(objective.loss.smoothness) else _PART
     # Rows that cannot be used are found by the loop.
     finite = sizes[np.isfinite(sizes)]

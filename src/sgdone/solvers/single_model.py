@@ -160,7 +160,7 @@ class SingleModel(Method):
     ) -> Report:
         """Use rows, up to where the scale of the loss must be reset; measure loss and error of the stretch."""
         state.begin_stretch()
-        if loss_scale.is_due(state) and updates and first < last:
+        if loss_scale.updates_until_due(state) == 0 and updates and first < last:
             return loss_scale.reset(state, block, first)
         allowed = min(updates, loss_scale.updates_until_due(state))
         report = self.use_rows(state, block, first, last, allowed, watches)
