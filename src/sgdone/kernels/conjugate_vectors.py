@@ -7,27 +7,17 @@ from sgdone.kernels.jit import compiled
 
 @compiled()
 def advance(
-    steps: Any,
-    penalty: float,
-    inverse: Any,
-    means: Any,
-    shift: Any,
-    scale: Any,
-    direction: Any,
-    product: Any,
-    solution: Any,
-    residual: Any,
-    conditioned: Any,
-    reduced: Any,
-    moved: Any,
+    steps: Any, penalty: Any, inverse: Any, means: Any, shift: Any, scale: Any, vectors: Any, reduced: Any, moved: Any
 ) -> None:
     """A loop that moves the solution along the direction, and preconditions the residual that is left.
 
     The product of the curvature, in the user's units, is set to 0 for the next one. ``inverse`` are the inverse units,
     ``means`` the scaled means of the columns, ``shift`` the residual of the intercepts. ``scale``, features × outputs,
     is the preconditioner of centred columns, the same for all models.
+    ``vectors`` are the direction, the product, the solution, the residual and the conditioned residual.
     ``reduced`` receives rᵀz and ``moved`` meansᵀz.
     """
+    direction, product, solution, residual, conditioned = vectors
     n_outputs = scale.shape[1]
     for k in range(steps.size):
         reduced[k] = 0.0

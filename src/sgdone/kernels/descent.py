@@ -31,27 +31,18 @@ def make_descent(
     """A loop of steps w ← (1 − γα)w − (γ/n)·Σ v·ℓ′·x, one for each of ``steps``.
 
     ``room`` is the sum of gradients, its offsets, and two vectors to work in. It returns the number of steps, the
-    outcome, and the row that could not be used; ``predictions`` and ``slopes`` receive the means over each step.
+    outcome, and the row that could not be used; ``means`` receive those of predictions and slopes over each step.
     """
     dot, add, sound = access.dot, access.add, access.sound
     take, move, read = make_vectors(access)
 
     @compiled(access.dot, value, slope, types)
     def descent(
-        rows: Any,
-        labels: Any,
-        sample_weight: Any,
-        weight_stride: Any,
-        steps: Any,
-        settings: Any,
-        parameters: Any,
-        weights: Any,
-        offsets: Any,
-        numbers: Any,
-        room: Any,
-        predictions: Any,
-        slopes: Any,
+        rows: Any, labelled: Any, steps: Any, settings: Any, parameters: Any, stored: Any, room: Any, means: Any
     ) -> Any:
+        labels, sample_weight, weight_stride = labelled
+        weights, offsets, numbers = stored
+        predictions, slopes = means
         model = load(numbers)
         sums, sum_offsets, old, change = room
         n_rows = np.uint64(labels.size)

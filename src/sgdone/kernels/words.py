@@ -205,17 +205,8 @@ def make_number_words(number_of: Callable[..., Any]) -> Callable[..., int]:
     """
 
     @compiled(number_of)
-    def number_words(
-        data: Any,
-        offsets: Any,
-        in_words: Any,
-        room: Any,
-        numbers: Any,
-        memory: Any,
-        indptr: Any,
-        indices: Any,
-        values: Any,
-    ) -> Any:
+    def number_words(data: Any, offsets: Any, in_words: Any, room: Any, numbers: Any, memory: Any, out: Any) -> Any:
+        indptr, indices, values = out
         hashes, starts, ends = room
         last_bucket = np.uint64(numbers.shape[0] - 1)
         position = np.int64(0)

@@ -221,11 +221,11 @@ class FoldNewton:
         self._residual -= self._pull
         left = -float(fit_intercept) * self._pull_intercept
         reduced, moved, squares, steps, direction = (np.zeros(self._width) for _ in range(5))
-        vectors = (self._direction, self._product, self._step, self._residual)
+        vectors = self._direction, self._product, self._step, self._residual, self._conditioned
         before, decrements = np.full(self.n_models, math.inf), np.zeros(self.n_models)
         first: Array | None = None
         for _ in range(_MOST_PRODUCTS):
-            advance(steps, lam, inverse, self._means, left, scale, *vectors, self._conditioned, reduced, moved)
+            advance(steps, lam, inverse, self._means, left, scale, vectors, reduced, moved)
             towards = of_intercept * left - moved
             now = self._of_models(reduced + towards * left)
             first = now if first is None else first

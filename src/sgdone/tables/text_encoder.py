@@ -190,7 +190,7 @@ def number_words(texts: Any, buckets: NDArray[np.int32], number_of: Any, memory:
             found, values = np.empty(bound, dtype=np.int32), np.empty(bound)
         indptr = np.zeros(offsets.size, dtype=np.int64)
         room = _room(int(np.diff(offsets).max(initial=0)) // 2 + 1)
-        used = loop(data, offsets, characters_in_words(), room, buckets, memory, indptr, found, values)
+        used = loop(data, offsets, characters_in_words(), room, buckets, memory, (indptr, found, values))
         pieces.append((indptr, found[:used].copy(), values[:used].copy()))
     return pieces
 
