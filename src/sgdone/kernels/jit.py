@@ -59,8 +59,8 @@ def inlined(function: Function) -> Function:
     """Let compiled code call ``function``; it stays an ordinary Python function everywhere else.
 
     LLVM must inline it: a call between compiled functions counts references to every array passed, and these atomic
-    counts took as long as the rest of a row's work. It must have a name of its own: a loop that captures a lambda is not
-    found in the disk cache.
+    counts took as long as the rest of a row's work. It must have a name: a loop that captures a lambda is not found in
+    the disk cache.
     """
     compiled_as(function, function)
     return function
