@@ -25,8 +25,8 @@ def _passes_text(number: float, digits: int = 6) -> str:
     return f"{number:,.0f}" if number < 1e9 and is_whole else f"{number:.{digits}g}"
 
 
-class _Passes(StopRule):
-    """A number of passes over the rows, and the rows to read for it if a pass has a known number of them."""
+class _PassCount(StopRule):
+    """Rules about a number of passes over the rows: as a number of rows, if a pass has a known number of them."""
 
     passes: float
 
@@ -62,7 +62,7 @@ class _Passes(StopRule):
 
 @final
 @dataclass(frozen=True)
-class MaxPasses(_Passes):
+class MaxPasses(_PassCount):
     """Stop after a number of passes over the rows; part of a pass counts in rows, rounded up.
 
     Examples
@@ -96,7 +96,7 @@ class MaxPasses(_Passes):
 
 @final
 @dataclass(frozen=True)
-class MinPasses(_Passes):
+class MinPasses(_PassCount):
     """Fires once a number of passes is made: ``Pflug() & MinPasses(1)`` stops no earlier than that.
 
     Examples
