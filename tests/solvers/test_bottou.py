@@ -107,7 +107,6 @@ LOGISTIC = losses.Logistic()
 of_both = pytest.mark.parametrize("method", [SGD2, SGDQN], ids=["sgd2", "sgdqn"])
 by_both_names = pytest.mark.parametrize("name", ["sgd2", "sgdqn"])
 in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array], upto=1))
-TWINS = {SGD2: rivals.sgd2, SGDQN: rivals.sgdqn}
 
 
 def fit(problem, solver, stop, *, as_csr=False, **options):
