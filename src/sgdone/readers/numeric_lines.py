@@ -7,7 +7,7 @@ from typing import IO, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.kernels.machine_words import PADDING
+from sgdone.kernels.instructions import PADDING
 from sgdone.kernels.svmlight_text import AT, DOUBTFUL, ENTRIES, FULL, LINES, ROWS
 from sgdone.machine.threads import mapped, n_threads
 from sgdone.matrices.csr import csr_of

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.kernels.csr_entries import NO_NUMBER, make_number_columns
+from sgdone.kernels.csr_entries import NO_NUMBER, number_columns
 from sgdone.machine.memory import check_training_memory
 from sgdone.matrices.csr import as_unsigned, csr_of, with_unique_entries
 from sgdone.matrices.mixed_matrix import MixedMatrix
@@ -169,9 +169,9 @@ class ColumnNumbers(Sequence[int]):
         in_place = arrays is not None and X.indices.dtype == np.int32 and arrays.made(X.indices)
         found = X.indices if in_place else np.empty(X.nnz, np.int32)
         indices, place = as_unsigned(X.indices), 0
-        number_columns = make_number_columns(str(indices.dtype))
+        number = number_columns(str(indices.dtype))
         while True:
-            place, self._count = number_columns(indices, place, self._numbers, self._columns, self._count, found)
+            place, self._count = number(indices, place, self._numbers, self._columns, self._count, found)
             if place == indices.size:
                 return csr_of(X.data, found, X.indptr, (X.shape[0], max(1, self._count)))
             self._columns = np.concatenate([self._columns, np.empty_like(self._columns)])

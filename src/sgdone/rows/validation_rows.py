@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.kernels.row_hash import make_row_keys, number_copies
+from sgdone.kernels.row_hash import csr_keys, dense_keys, number_copies
 from sgdone.kernels.words import PAIR_FACTOR, mixed
 from sgdone.matrices.stacking import widened
 from sgdone.rows.blocks import BLOCK_ROWS, NumberedRows, joined
@@ -125,7 +125,8 @@ def _keys(block: Block, rows: NDArray[np.uint64], rng: np.random.Generator) -> N
     for columns, part in block.rows.parts:
         keys = np.empty(rows.size)
         matrix = part.arrays[: 1 if part.is_dense else 4]
-        make_row_keys(part.types, part.is_dense)(matrix, rows, factors[columns, None], keys)
+        write_keys = dense_keys(part.types) if part.is_dense else csr_keys(part.types)
+        write_keys(matrix, rows, factors[columns, None], keys)
         total += keys
     return total
 

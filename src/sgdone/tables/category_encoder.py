@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.kernels.words import make_hash_texts
+from sgdone.kernels.words import hash_texts
 from sgdone.message_text import counted, shortened
 from sgdone.tables.cell_values import LevelValues
 from sgdone.tables.column_encoder import (
@@ -63,7 +63,7 @@ def positions(levels: Any, known: Any) -> NDArray[np.int64]:
 def hashes_of(levels: Any) -> NDArray[np.uint64]:
     """A hash of each string."""
     hashes = np.empty(len(levels), dtype=np.uint64)
-    make_hash_texts("uint8 int64")(*utf8(levels), hashes)
+    hash_texts(*utf8(levels), hashes)
     return hashes
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sgdone.kernels.words import make_count_words
+from sgdone.kernels.words import count_words
 from sgdone.message_text import did_you_mean, listed
 from sgdone.tables.cell_values import LevelValues, characters_between_spaces, level_values, number_values, text_values
 from sgdone.tables.date_values import DateValues, date_values, parsed_dates
@@ -210,7 +210,6 @@ def _is_text(column: Any) -> bool:
     size = pc.sum(pc.binary_length(column)).as_py()
     if size < (2 * NAMES[0] - 1) * cells:  # words of one letter, and a space between them
         return False
-    count_words = make_count_words("uint8 int64")
     whole = [utf8(chunk.fill_null("")) for chunk in column.chunks]
     words = sum(count_words(*texts, characters_between_spaces(), SENTENCES[0] * cells) for texts in whole)
     if words < NAMES[0] * cells:

@@ -186,7 +186,7 @@ def number_words(
     ``memory`` is where ``number_of`` learns: a number of buckets and their words.
     """
     memory = memory or (np.zeros(1, dtype=np.int64), np.zeros((0, WORD_BYTES), dtype=np.uint8))
-    loop = make_number_words("uint8 int64", number_of)
+    loop = make_number_words(number_of)
     pieces: Pieces = []
     found, values = np.empty(0, dtype=np.int32), np.empty(0)
     for data, offsets in lower_case_pieces(texts):
@@ -197,7 +197,7 @@ def number_words(
         indptr = np.zeros(offsets.size, dtype=np.int64)
         n_words = int(np.diff(offsets).max(initial=0)) // 2 + 1
         room = tuple(np.empty(n_words, dtype=kind) for kind in (np.uint64, np.int64, np.int64))
-        used = loop(data, offsets, characters_in_words(), room, buckets, memory, indptr, found, values)
+        used = loop(data, offsets, characters_in_words(), room, buckets, memory, (indptr, found, values))
         pieces.append((indptr, found[:used].copy(), values[:used].copy()))
     return pieces
 

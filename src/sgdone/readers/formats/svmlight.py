@@ -1,7 +1,7 @@
 """Reader for the svmlight (LIBSVM) format: ``label index:value index:value … # comment`` on each line."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone.kernels.decimal_number import power_table
-from sgdone.kernels.svmlight_text import make_read_lines
+from sgdone.kernels.svmlight_text import read_lines
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
@@ -151,7 +151,7 @@ def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     if options.bits is not None:
         width = 1 << options.bits
     widest = 1
-    for block, rows, place in parsed_blocks(files, partial(_parsed, make_read_lines(), power_table(), ReusedArrays())):
+    for block, rows, place in parsed_blocks(files, partial(_parsed, power_table(), ReusedArrays())):
         n_rows, n_entries = rows.n_rows, rows.n_entries
         indices = rows.entries["indices"][:n_entries]
         if width is None and n_entries:
@@ -170,7 +170,7 @@ def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         )
 
 
-def _parsed(read_lines: Callable[..., int], table: Any, arrays: ReusedArrays, block: LineBlock) -> RowArrays:
+def _parsed(table: Any, arrays: ReusedArrays, block: LineBlock) -> RowArrays:
     options = block.options
     first, last = _first(options), _last(options)
     mask = LARGEST_INDEX if options.bits is None else (1 << options.bits) - 1
@@ -179,7 +179,8 @@ def _parsed(read_lines: Callable[..., int], table: Any, arrays: ReusedArrays, bl
 
     def loop(data: Any, end: Any) -> int:
         filled = rows.rows["labels"], rows.indptr, rows.entries["indices"], rows.entries["values"]
-        return read_lines(data, end, rows.progress, table, first, largest, mask, not options.allow_missing, *filled)
+        limits = first, largest, mask
+        return read_lines(data, end, rows.progress, table, limits, not options.allow_missing, filled)
 
     rows.fill(block, loop, lambda line: rewritten(line, options, last))
     return rows

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from sgdone.kernels.csv_numbers import NOT_NUMBERS, SKIPPED, make_read_rows
+from sgdone.kernels.csv_numbers import NOT_NUMBERS, SKIPPED, read_rows
 from sgdone.kernels.decimal_number import power_table
-from sgdone.kernels.machine_words import PADDING
+from sgdone.kernels.instructions import PADDING
 from sgdone.machine.memory import size_text
 from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
@@ -385,7 +385,7 @@ def number_columns(
     data[len(text) : end] = ord("\n")
     data[end:] = 0
     separator = np.uint8(ord(record.separator))
-    n_rows = make_read_rows()(data, np.uint64(end), separator, places, whole, power_table(), values)
+    n_rows = read_rows(data, np.uint64(end), separator, places, whole, power_table(), values)
     if n_rows == NOT_NUMBERS:
         return None
     rows = values.view(np.float64)[:, :n_rows]
