@@ -143,6 +143,7 @@ def test_rows_that_fit_into_memory_are_fitted_there(rows, tmp_path):
 def test_a_kept_cache_is_used_again(rows, expected, tmp_path, monkeypatch):
     paths, cache = write(table_of(*rows), tmp_path / "rows.parquet"), tmp_path / "cache"
     fitted(from_files(paths, cache=cache))
+    new = fitted(from_files(paths), stop="auto")
     written = (cache / "rows.arrow").stat().st_mtime_ns
     from sgdone.readers.row_input import FileInput
 
@@ -151,6 +152,9 @@ def test_a_kept_cache_is_used_again(rows, expected, tmp_path, monkeypatch):
     assert bits(again) == bits(expected)
     assert again.predict_proba(frame(rows[0])).shape == (20_000, 2)
     assert fitted(from_files(paths, cache=cache), random_state=3).verdict_.passes == 3
+    finished = fitted(from_files(paths, cache=cache), stop="auto")
+    assert finished.verdict_.finish_passes > 0
+    assert bits(finished) == bits(new)
     assert (cache / "rows.arrow").stat().st_mtime_ns == written
 
 

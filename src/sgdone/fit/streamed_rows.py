@@ -39,7 +39,7 @@ from sgdone.readers.row_input import IN_MEMORY, BatchInput, RowInput, all_rows, 
 from sgdone.readers.table import Table, errors_located, tables_of_rows
 from sgdone.rows.block_cache import BlockCache, cache_folder, check_space
 from sgdone.rows.block_source import BlockSource, blocks_in_buffer
-from sgdone.rows.blocks import BLOCK_ROWS, BlockMaker, ColumnNumbers, block_rows_for, bytes_of_row
+from sgdone.rows.blocks import BLOCK_ROWS, BlockMaker, ColumnNumbers, NumberedRows, block_rows_for, bytes_of_row
 from sgdone.run import Result
 from sgdone.stopping import MaxPasses
 from sgdone.sums.units import Units
@@ -235,8 +235,7 @@ class _BlockFit:
 
     def on_kept(self, kept: KeptRows) -> AbstractContextManager[FitProblem]:
         """Fit on rows that an earlier fit has kept."""
-        cache = _ReadOnly(kept.blocks)
-        source = self._source(kept.blocks.in_order, cache, kept.encoder, kept.numbers)
+        source = self._source(kept.blocks.in_order, kept.blocks, kept.encoder, kept.numbers)
         return self._problem(source, kept.classes, kept.encoder, kept.numbers)
 
     def on_new(self, opened: OpenedInput, classes: NDArray[Any] | None) -> AbstractContextManager[FitProblem]:
@@ -267,11 +266,11 @@ class _BlockFit:
 
     def _source(
         self,
-        first_pass: Any,
-        cache: Any,
+        first_pass: Callable[[], Iterator[NumberedRows]],
+        cache: BlockCache | None,
         encoder: TableEncoding | None,
         numbers: ColumnNumbers,
-        on_complete: Any = None,
+        on_complete: Callable[[], None] | None = None,
     ) -> BlockSource:
         return BlockSource(
             first_pass,
@@ -325,21 +324,6 @@ def _rule(options: FitOptions, source: BlockSource) -> StopRule:
     """The rule of the fit; rows that can be read once have one pass."""
     rule = options.stop
     return rule if source.can_be_read_again or rule.max_passes == 1 else rule | MaxPasses(1)
-
-
-@final
-class _ReadOnly:
-    """Blocks of a complete cache: what is read from it is not written again."""
-
-    def __init__(self, blocks: BlockCache) -> None:
-        self._blocks = blocks
-        self.read, self.close = blocks.read, blocks.close
-
-    def __len__(self) -> int:
-        return len(self._blocks)
-
-    def write(self, block: Any) -> None:
-        """Nothing: it is there."""
 
 
 def _check_space(folder: Path, opened: OpenedInput) -> None:

@@ -107,6 +107,8 @@ class BlockCache:
         self.places: list[PiecePlace] = []
         self.roles: NDArray[np.int32] | None = None
         self._end = 0
+        #: Whether all blocks are there: what is read from a complete cache is not written again.
+        self.is_complete = False
 
     @classmethod
     def of_file(cls, path: Path, places: Sequence[PiecePlace], roles: NDArray[np.int32] | None) -> "BlockCache":
@@ -114,7 +116,7 @@ class BlockCache:
         made = cls.__new__(cls)
         made.folder, made._name, made._partial = path.parent, path.name, None
         made._file = path.open("rb", buffering=0)
-        made.places, made.roles = list(places), roles
+        made.places, made.roles, made.is_complete = list(places), roles, True
         made._end = places[-1].offset + places[-1].length if places else 0
         if os.fstat(made._file.fileno()).st_size < made._end:
             made._file.close()

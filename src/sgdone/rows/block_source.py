@@ -137,7 +137,7 @@ class BlockSource(Source):
 
     def _kept(self) -> Iterator[NumberedRows]:
         for block in self._first_pass():
-            if self._cache is not None:
+            if self._cache is not None and not self._cache.is_complete:
                 for piece in block.pieces():
                     self._cache.write(piece)
             yield block

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 import pyarrow as pa
@@ -194,6 +194,8 @@ def numbered(X: Any, numbers: ColumnNumbers, arrays: ReusedArrays | None = None)
 class ArrayBlocks:
     """Blocks of a matrix, its labels and weights, as in `NumberedRows`; it takes the place of a `BlockCache`."""
 
+    is_complete: ClassVar[Literal[True]] = True
+
     def __init__(
         self,
         X: Any,
@@ -209,11 +211,8 @@ class ArrayBlocks:
         full, rest = divmod(self._labels.size, BLOCK_ROWS)
         return full * PIECES + min(rest, PIECES)
 
-    def write(self, block: NumberedRows) -> None:
-        """Nothing: the rows are there already."""
-
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
     def read(self, number: int) -> NumberedRows:
         """A piece of a block, by its number."""
