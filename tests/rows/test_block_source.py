@@ -18,7 +18,7 @@ SIZE, N_ROWS = 500, 20 * 500 + 77
 class Listed(list):
     """Blocks that are kept in a list, and those that were read."""
 
-    write = list.append
+    write, is_complete = list.append, False
 
     def __init__(self):
         self.read_numbers = []
