@@ -189,7 +189,6 @@ def test_rows_are_cut_by_their_number(rng):
     for name, expected in (("X", X), ("labels", labels), ("weights", weights), ("hashes", row_hashes(X))):
         np.testing.assert_array_equal(np.concatenate([getattr(part, name) for part in parts]), expected)
     np.testing.assert_array_equal(np.concatenate([part.numbers for part in parts]), np.arange(n_rows))
-    blocks.write(parts[0])
     blocks.close()
     pieces = [blocks.read(number) for number in range(len(blocks))]
     expected = [piece for part in parts for piece in part.pieces()]
