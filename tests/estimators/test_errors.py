@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 import pandas as pd
 import pytest
-from automatic_problems import TASKS, fitted, problem
+from automatic_problems import fitted, problem
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
@@ -159,22 +159,6 @@ def test_a_long_label_is_cut_short():
 
 
 in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
-
-
-@in_both_forms
-@pytest.mark.parametrize("task", TASKS)
-def test_a_bad_row_in_partial_fit_changes_nothing(task, form, same_model):
-    X, y = problem(task)
-    model = fitted(task, form(X), y, 200)
-    untouched = copy.deepcopy(model)
-    broken = X.copy()
-    broken[99, 0] = np.nan
-    for _ in range(2):
-        with pytest.raises(ValueError, match="row 99 of X holds NaN in column 0"):
-            model.partial_fit(form(broken), y)
-        same_model(model, untouched)
-    assert model.verdict_.step == 600
-    same_model(model.partial_fit(form(X), y), untouched.partial_fit(form(X), y))
 
 
 @pytest.mark.parametrize("size", [1e160, 1e300])

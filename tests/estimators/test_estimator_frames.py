@@ -94,11 +94,6 @@ def test_frames_of_mixed_numbers(binary, model):
     assert np.isfinite(model.coef_).all()
 
 
-def test_nullable_columns(binary, model, same_model):
-    X, y = binary
-    same_model(model.fit(FRAMES["pandas"](X).astype("Float64"), y), LinearClassifier(random_state=0).fit(X, y))
-
-
 def test_a_missing_value_is_named(frame, binary, model):
     y = binary[1]
     if isinstance(frame, pd.DataFrame):

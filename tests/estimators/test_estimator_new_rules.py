@@ -194,13 +194,3 @@ def test_a_class_that_has_ended_waits_for_the_others():
                 elif verdict.rule == "MarginTest":
                     ended[k] = model.coef_[k].copy()
     assert sorted(ended) == [0, 1, 2, 3]
-
-
-@interpreted
-@pytest.mark.parametrize(
-    "rule", [MarginTest(), SmallValidationSet(5), MarginTest() | MaxPasses(2), MarginTest().then(2)]
-)
-def test_rules_for_classes_are_refused_in_a_regression(rule):
-    X = np.random.default_rng(0).standard_normal((50, 2))
-    with pytest.raises(ValueError, match="needs two classes, and this is a regression"):
-        SGDRegressor(stop=rule).fit(X, X[:, 0])

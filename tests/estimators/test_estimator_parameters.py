@@ -1,10 +1,7 @@
 """Short names, numbers and objects as parameters."""
 
-import inspect
-
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
 from tiers import fast_first, interpreted
@@ -162,14 +159,6 @@ def test_losses_for_regression(loss, solver, numbers):
     assert model.score(X, y) > 0.98
 
 
-@pytest.mark.slow
-def test_quantiles(numbers):
-    X, y = numbers
-    for q in (0.1, 0.5, 0.9):
-        model = LinearRegressor(losses.Quantile(q), alpha=0.0, random_state=0, tol=0, stop=300).fit(X, y)
-        assert np.mean(y < model.predict(X)) == pytest.approx(q, abs=0.08)
-
-
 def test_parameters_are_checked_by_fit_not_before():
     model = LinearClassifier(loss="nonsense", alpha=-1)
     assert model.get_params()["loss"] == "nonsense"
@@ -191,25 +180,6 @@ def test_verbose_prints_every_pass_also_the_last(binary, several, capsys):
     assert [line.split(":")[0] for line in lines] == [f"class {k} pass {p}" for k in range(4) for p in (1, 2)]
     LinearClassifier(stop=2).fit(*binary)
     assert capsys.readouterr().out == ""
-
-
-SHARED = {"loss", "alpha", "stop", "fit_intercept", "shuffle", "warm_start", "n_jobs", "random_state", "verbose"}
-KNOBS = {"solver", "step", "penalty", "l1_ratio", "average"}
-
-
-@pytest.mark.parametrize(
-    ("make", "names"),
-    [
-        (LinearClassifier, SHARED | {"tol", "columns", "class_weight", "check_optimum"}),
-        (LinearRegressor, SHARED | {"tol", "columns"}),
-        (SGDClassifier, SHARED | KNOBS | {"class_weight", "check_optimum", "center", "monitors"}),
-        (SGDRegressor, SHARED | KNOBS),
-    ],
-)
-def test_which_estimator_has_which_parameters(make, names):
-    parameters = inspect.signature(make).parameters
-    assert set(parameters) == set(make().get_params()) == names
-    assert [name for name, one in parameters.items() if one.kind is not one.KEYWORD_ONLY] == ["loss"]
 
 
 @pytest.mark.parametrize(
@@ -269,12 +239,3 @@ def test_an_average_that_never_begins_says_so(binary, same_model):
 def test_arrays_that_are_not_numbers_are_named(name, value, binary):
     with pytest.raises(ValueError, match=f"{name} cannot be read as numbers"):
         LinearClassifier().fit(*binary, **{name: value})
-
-
-def test_a_refused_fit_leaves_the_model_unfitted(binary):
-    X, y = binary
-    model = LinearClassifier(tol=-1.0)
-    with pytest.raises(ValueError, match="tol must be"):
-        model.fit(X, y)
-    with pytest.raises(NotFittedError):
-        model.predict(X)

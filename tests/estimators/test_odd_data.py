@@ -168,19 +168,6 @@ def test_rows_of_weight_zero_may_contain_anything(task, shuffle):
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize(("rows", "share"), [(600, 0.9), (6000, 0.1)])
-def test_rows_of_weight_zero_do_not_count(rows, share, task):
-    X, y = problem(task, rows)
-    used = np.random.default_rng(1).random(rows) < share
-    make = LinearRegressor if task == "numbers" else LinearClassifier
-    zeros = make(shuffle=False, random_state=0).fit(X, y, sample_weight=used)
-    absent = make(shuffle=False, random_state=0).fit(X[used], y[used])
-    assert zeros.verdict_.step == absent.verdict_.step
-    assert zeros.verdict_.evidence["loss"] == pytest.approx(absent.verdict_.evidence["loss"], rel=1e-9)
-    assert_same_scores(scores_of(zeros, X), scores_of(absent, X))
-
-
-@pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("unit", [1.0 / 600, 1e3])
 def test_the_unit_of_weights_does_not_matter_to_a_given_penalty(unit, task):
     X, y = problem(task)
