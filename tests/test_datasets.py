@@ -153,11 +153,7 @@ def test_covertype(load):
 @pytest.mark.slow
 def test_covertype_tasks(load):
     multi = load("covertype", "test")
-    for name in (
-        "covertype-2-vs-rest",
-        "covertype-Lodgepole Pine-vs-rest",
-        "covertype-lodgepole-pine-vs-rest",
-    ):
+    for name in ("covertype-2-vs-rest", "covertype-Lodgepole Pine-vs-rest", "covertype-lodgepole-pine-vs-rest"):
         data = load(name, "test")
         np.testing.assert_array_equal(data.y == 1, multi.y == 2)
         assert data.target_names == ["rest", "Lodgepole Pine"]
@@ -334,8 +330,7 @@ def test_not_found_but_fetchable(name, offline, tmp_path):
 @pytest.mark.parametrize("name", ["a9a", "cifar10", "endometrial", "pendigits", "reuters-money-fx", "sms-spam"])
 def test_not_found_and_no_fetcher(name, offline):
     with pytest.raises(
-        datasets.DatasetNotFound,
-        match=r"SGDONE_DATA is not set; scikit-learn has no fetcher for it. Set SGDONE_DATA",
+        datasets.DatasetNotFound, match=r"SGDONE_DATA is not set; scikit-learn has no fetcher for it. Set SGDONE_DATA"
     ):
         datasets.load(name)
 

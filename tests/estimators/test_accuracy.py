@@ -112,15 +112,7 @@ def squared_objective(X, y, coef, intercept, alpha):
     return np.mean((y - X @ coef - intercept) ** 2) / 2 + alpha / 2 * coef @ coef
 
 
-@pytest.mark.parametrize(
-    ("solver", "passes"),
-    [
-        ("sgd", 300),
-        ("isgd", 300),
-        ("asgd", 1000),
-        ("aisgd", 1000),
-    ],
-)
+@pytest.mark.parametrize(("solver", "passes"), [("sgd", 300), ("isgd", 300), ("asgd", 1000), ("aisgd", 1000)])
 @pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_logistic_regression(form, solver, passes, cancer):
     X, y = cancer

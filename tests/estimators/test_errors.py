@@ -78,11 +78,7 @@ TEXT = [[1.0, 2.0], [3.0, "four"], [5.0, 6.0]]
 
 @pytest.mark.parametrize(
     ("X", "column"),
-    [
-        (TEXT, "1"),
-        (np.array(TEXT, dtype=object), "1"),
-        (np.array(TEXT), "1"),
-    ],
+    [(TEXT, "1"), (np.array(TEXT, dtype=object), "1"), (np.array(TEXT), "1")],
     ids=["list", "object", "str"],
 )
 def test_text_in_the_features(X, column):
@@ -203,11 +199,7 @@ def test_an_index_out_of_range(long, seen, place, index, rows):
         X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     X.indices[X.indptr[5] + place] = index
     message = f"row 5 of the CSR matrix X has the column index {index}, but X has 8 columns: rebuild it"
-    for use in (
-        lambda: LinearClassifier().fit(X, y),
-        lambda: model.partial_fit(X, y),
-        lambda: model.predict(X),
-    ):
+    for use in (lambda: LinearClassifier().fit(X, y), lambda: model.partial_fit(X, y), lambda: model.predict(X)):
         with pytest.raises(ValueError, match=message):
             use()
 

@@ -44,11 +44,7 @@ from tiers import fast_first, interpreted
         ("average", {"solver": "isgd", "average": True, "step": 0.1}, {"solver": "aisgd", "step": 0.1}),
         ("average", {"solver": "sgd", "average": False}, {"solver": "sgd"}),
         ("average", {"solver": "sgd", "average": np.False_}, {"solver": "sgd"}),
-        (
-            "average",
-            {"solver": "isgd", "average": np.int64(7)},
-            {"solver": solvers.Averaged(solvers.ISGD(), after=7)},
-        ),
+        ("average", {"solver": "isgd", "average": np.int64(7)}, {"solver": solvers.Averaged(solvers.ISGD(), after=7)}),
     ],
 )
 def test_two_ways_to_say_the_same(name, value, same, binary, same_model):
@@ -94,18 +90,9 @@ def test_average_that_is_none_of_these(average, binary):
             f"loss 'huber' is not for classification. Known: {known(losses, losses.Loss, 'classification')}",
         ),
         ({"loss": losses.Huber()}, "loss 'huber' is for regression, not for classification. Known: exponential"),
-        (
-            {"solver": "agsd"},
-            rf"unknown solver 'agsd'. Did you mean 'asgd'\? Known: {known(solvers, SingleModel)}",
-        ),
-        (
-            {"step": "inverse"},
-            f"unknown step size 'inverse'.* Known: {known(steps, steps.StepSize)}",
-        ),
-        (
-            {"stop": "early"},
-            f"unknown stopping rule 'early'. Known: {known(stopping, stopping.StopRule)}",
-        ),
+        ({"solver": "agsd"}, rf"unknown solver 'agsd'. Did you mean 'asgd'\? Known: {known(solvers, SingleModel)}"),
+        ({"step": "inverse"}, f"unknown step size 'inverse'.* Known: {known(steps, steps.StepSize)}"),
+        ({"stop": "early"}, f"unknown stopping rule 'early'. Known: {known(stopping, stopping.StopRule)}"),
         ({"step": 0.0}, 'step must be a positive finite number, a name or "auto"; got 0.0'),
         ({"step": -1}, 'step must be a positive finite number, a name or "auto"; got -1'),
         ({"step": np.nan}, 'step must be a positive finite number, a name or "auto"; got nan'),

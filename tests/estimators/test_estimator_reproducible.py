@@ -183,9 +183,7 @@ def test_clones(model, binary, same_model):
 @pytest.mark.parametrize("model", fast_first(2, MODELS), ids=range(len(MODELS)))
 @pytest.mark.parametrize("data", ["binary", "several"])
 @pytest.mark.parametrize(
-    "duplicate",
-    [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))],
-    ids=["deepcopy", "pickle"],
+    "duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))], ids=["deepcopy", "pickle"]
 )
 def test_copies(duplicate, data, model, request, same_model):
     X, y = request.getfixturevalue(data)

@@ -219,12 +219,7 @@ def test_simulated_regressions_have_the_expected_errors(rng):
                 assert abs(squares.mean() - expected[times.index(t)]) < 4 * squares.std() / np.sqrt(runs)
 
 
-@pytest.mark.parametrize(
-    ("times", "message"),
-    [
-        ([3, 0], "t=0.0 is not a whole number of 1 or more"),
-    ],
-)
+@pytest.mark.parametrize(("times", "message"), [([3, 0], "t=0.0 is not a whole number of 1 or more")])
 def test_times_that_make_no_sense_are_refused(times, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         expected_errors(times, A=[[1.0]], S=[[1.0]], start_error=[1.0], gamma0=1.0, a=0.0, c=0.0)
