@@ -59,21 +59,9 @@ def counts(data):
 
 def test_names():
     others = [
-        "a9a",
-        "bike-sharing",
-        "cifar10",
-        "colon",
-        "covertype",
-        "cpusmall",
-        "endometrial",
-        "mnist",
-        "newsgroups20",
-        "pendigits",
-        "rcv1",
-        "reuters-money-fx",
-        "sms-spam",
-        "spambase",
-    ]
+        "a9a", "bike-sharing", "cifar10", "colon", "covertype", "cpusmall", "endometrial", "mnist", "newsgroups20",
+        "pendigits", "rcv1", "reuters-money-fx", "sms-spam", "spambase"
+    ]  # fmt: skip
     assert datasets.names() == sorted(BUNDLED + others)
 
 
