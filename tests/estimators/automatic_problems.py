@@ -65,3 +65,11 @@ def scores_of(model, X):
 def assert_same_scores(found, expected, tolerance=1e-6):
     """Equal up to a small share of their spread."""
     assert np.abs(found - expected).max() <= tolerance * expected.std()
+
+
+def cubed(z, y):
+    return max(0.0, 1.0 - y * z) ** 3
+
+
+def slope_of_cubed(z, y):
+    return -3.0 * y * max(0.0, 1.0 - y * z) ** 2

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from automatic_problems import fitted, problem
+from automatic_problems import cubed, fitted, problem, slope_of_cubed
 from scipy import sparse
 from scipy.special import expit
 
@@ -78,14 +78,6 @@ def test_hinge_of_clusters(chunk, several):
     model = fitted("three", X * [1e6, 1, 1, 1e-6, 1, 1], y, chunk, loss="hinge")
     assert model.coef_.shape == (4, 6)
     assert model.score(X * [1e6, 1, 1, 1e-6, 1, 1], y) > 0.9
-
-
-def cubed(z, y):
-    return max(0.0, 1.0 - y * z) ** 3
-
-
-def slope_of_cubed(z, y):
-    return -3.0 * y * max(0.0, 1.0 - y * z) ** 2
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,6 @@ def frame(request, binary):
     return FRAMES[request.param](binary[0])
 
 
-@pytest.fixture
-def model():
-    return LinearClassifier(random_state=0)
-
-
 def test_names_are_kept(frame, binary, model, same_model):
     X, y = binary
     model.fit(frame, y)

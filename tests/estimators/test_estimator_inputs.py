@@ -32,11 +32,6 @@ def all_stored(X):
 
 
 @pytest.fixture
-def model():
-    return LinearClassifier(random_state=0)
-
-
-@pytest.fixture
 def thin(rng):
     """60 rows of 8 features, most of them zero, some rows empty."""
     X = rng.standard_normal((60, 8)) * (rng.random((60, 8)) < 0.3)

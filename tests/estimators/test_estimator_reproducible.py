@@ -9,6 +9,7 @@ import textwrap
 import joblib
 import numpy as np
 import pytest
+from automatic_problems import cubed, slope_of_cubed
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -159,6 +160,8 @@ def test_another_process_the_same_bits():
 
 MODELS = [
     LinearClassifier(),
+    LinearClassifier(losses.SquaredHinge(), alpha=0.01, tol=0.5, stop=stopping.MaxPasses(30)),
+    LinearClassifier("hinge", fit_intercept=False, shuffle=False, stop=stopping.MaxSamples(700)),
     SGDClassifier("hinge", solver="isgd", step=0.1, stop=2, alpha=0.5, n_jobs=2, class_weight={0: 2.0}),
     SGDClassifier(losses.SquaredHinge(), solver=solvers.Averaged(after=50), step=steps.Xu(), average=True),
     SGDClassifier(stop=stopping.MaxSamples(500) | stopping.ProgressiveLoss(0.1), fit_intercept=False),
@@ -206,14 +209,6 @@ def test_joblib(binary, tmp_path, same_model):
         again = joblib.load(tmp_path / "model.joblib", mmap_mode=mode)
         same_model(again, model)
         assert again.partial_fit(*binary).verdict_.step == model._fitted.results[0].state.steps + 300
-
-
-def cubed(z, y):
-    return max(0.0, 1.0 - y * z) ** 3
-
-
-def slope_of_cubed(z, y):
-    return -3.0 * y * max(0.0, 1.0 - y * z) ** 2
 
 
 @pytest.mark.slow

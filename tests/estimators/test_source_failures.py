@@ -183,16 +183,6 @@ def test_no_space_for_the_cache_is_found_before_it_is_written(paths, monkeypatch
     assert fitted(from_files(paths), stop=MaxPasses(1)).verdict_.passes == 1
 
 
-def test_a_disk_that_is_full_while_the_model_is_saved(paths, tmp_path):
-    model = fitted(from_files(paths))
-    sgdone.save(model, tmp_path / "model.sgdone")
-    content = (tmp_path / "model.sgdone").read_bytes()
-    with files_of_at_most(500), pytest.raises(OSError, match=r"model\.sgdone"):
-        sgdone.save(model, tmp_path / "model.sgdone")
-    assert (tmp_path / "model.sgdone").read_bytes() == content
-    assert not list(tmp_path.glob(".*"))
-
-
 def test_a_fit_that_fails_leaves_the_model_as_it_was(paths, tmp_path):
     model = fitted(from_files(paths))
     before, names = model.coef_.copy(), list(model.feature_names_in_)
