@@ -24,6 +24,7 @@ from sgdone import load
 from sgdone.cli import fit as cli_fit
 from sgdone.cli.console import ProgressLine
 from sgdone.interfaces.stop_rule import Progress
+from table_files import content
 
 LOCAL = ("--dask", "local")
 
@@ -206,8 +207,7 @@ def test_json_lines_and_arrow_files(sgdone, rng, tmp_path):
     assert report["rows"] == 400
     assert set(coefficients(tmp_path / "m")) == {"(intercept)", "a", "b", "b missing"}
     table = pa.table({"a": a, "y": y})
-    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table, max_chunksize=150)
+    (tmp_path / "t.arrow").write_bytes(content(table, "arrow", 150))
     report = sgdone("fit", tmp_path / "t.arrow", *LOCAL, "--json").report
     assert (report["rows"], report["cluster"]["partitions"]) == (400, 3)
 

@@ -44,7 +44,7 @@ def fit_with_checkpoint(source, folder, **options):
 
 
 def test_a_damaged_row_group_of_a_parquet_file(tmp_path):
-    (path,) = write(table_of(*numbers()), tmp_path / "rows.parquet", row_group_size=1000, compression="zstd")
+    (path,) = write(table_of(*numbers()), tmp_path / "rows.parquet", n_rows=1000, compression="zstd")
     expected = fitted(from_files(path))
     content = path.read_bytes()
     group = pq.read_metadata(path).row_group(17)

@@ -1,7 +1,5 @@
 """Fits on rows read in parts: the same model whatever the files and their order, and that of rows in memory."""
 
-import json
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -58,7 +56,7 @@ def test_it_is_as_good_as_a_fit_in_memory(rows, expected):
 
 
 @pytest.mark.parametrize("cuts", fast_first(1, [(1, 7777), (), range(3000, 20_000, 3000), (10, 20, 19_999)]))
-@pytest.mark.parametrize("form", fast_first(1, ["parquet", "csv"]))
+@pytest.mark.parametrize("form", fast_first(1, ["parquet", "csv", "arrow", "jsonl"]))
 def test_the_split_into_files_does_not_matter(rows, expected, tmp_path, cuts, form):
     paths = write(table_of(*rows), tmp_path / f"rows.{form}", cuts)
     assert bits(fitted(from_files(paths))) == bits(expected)
@@ -67,7 +65,7 @@ def test_the_split_into_files_does_not_matter(rows, expected, tmp_path, cuts, fo
 @pytest.mark.parametrize("group", fast_first(1, [100, 1000, 20_000]))
 def test_row_groups_and_parts_do_not_matter(rows, expected, tmp_path, monkeypatch, group):
     monkeypatch.setattr(table_from_arrow, "PART_ROWS", 777)
-    paths = write(table_of(*rows), tmp_path / "rows.parquet", (5000,), row_group_size=group)
+    paths = write(table_of(*rows), tmp_path / "rows.parquet", (5000,), n_rows=group)
     assert bits(fitted(from_files(paths))) == bits(expected)
 
 
@@ -233,17 +231,6 @@ def test_svmlight_files_that_grow_wider(tmp_path, rng):
     assert bits(one) == bits(two) == bits(three)
     in_memory = fitted(X, fit={"y": y})
     assert test_loss(one, X, y) == pytest.approx(test_loss(in_memory, X, y), abs=3e-3)
-
-
-@slow
-def test_json_lines_and_arrow_files_give_the_same_bits(rows, expected, tmp_path):
-    table = table_of(*rows)
-    with pa.ipc.new_file(tmp_path / "rows.arrow", table.schema) as writer:
-        writer.write_table(table, max_chunksize=1234)
-    lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
-    (tmp_path / "rows.jsonl").write_text(lines)
-    for name in ("rows.arrow", "rows.jsonl"):
-        assert bits(fitted(from_files(tmp_path / name))) == bits(expected)
 
 
 def test_arguments_that_are_not_taken(rows, tmp_path):
