@@ -134,4 +134,4 @@ _WAYS: dict[str, Callable[[Any, Any, Any, Any], None]] = {
     "partitions": _partitions,
 }
 
-KIND = Kind("layouts", 1, _prepare, _run)
+KIND = Kind("layouts", 1, _run, _prepare)
