@@ -1,12 +1,16 @@
 """Rows for tests of the default fit, and how to fit and use either of its two estimators."""
 
 import numpy as np
+import pytest
+from scipy import sparse
 
 from sgdone import LinearClassifier, LinearRegressor
 from tiers import fast_first
 
 #: Two classes, three classes, and numbers.
 TASKS = fast_first(1, ["two", "three", "numbers"])
+#: A test with an argument `form` runs with dense and with sparse rows.
+in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 SLOPES = np.array([1.0, -0.5, 2.0, 0.0, 0.7, -0.3])
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from automatic_problems import fitted
+from automatic_problems import fitted, in_both_forms
 from scipy import sparse
 from scipy.special import expit
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
@@ -109,7 +109,7 @@ def logistic_objective(X, y, model, alpha, weights=None):
     return losses.mean() + alpha / 2 * np.sum(model.coef_.astype(float) ** 2)
 
 
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@in_both_forms
 @pytest.mark.parametrize(
     ("solver", "options", "most"),
     [

@@ -4,17 +4,14 @@ import copy
 
 import numpy as np
 import pytest
-from automatic_problems import TASKS, fitted, problem
-from scipy import sparse
+from automatic_problems import TASKS, fitted, in_both_forms, problem
 
 import sgdone
 from sgdone import LinearClassifier
 from sgdone.bank import models
-from tiers import fast_first, grid
+from tiers import grid
 
 pytestmark = grid
-
-in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 def through_a_file(model, tmp_path):

@@ -154,9 +154,6 @@ def test_a_long_label_is_cut_short():
 # ---- NaN and infinity: the error says where, and the model stays as it was ----
 
 
-in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
-
-
 @pytest.mark.parametrize("size", [1e160, 1e300])
 def test_targets_whose_squares_overflow(size, same_model):
     X, y = problem("numbers")

@@ -4,6 +4,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from automatic_problems import in_both_forms
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -152,7 +153,7 @@ def test_halving_goes_on_in_partial_fit(solver, binary):
 @interpreted
 @every_rule
 @pytest.mark.parametrize("size", [1e-150, 1e150])
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@in_both_forms
 def test_huge_and_tiny_rows(form, size, rule, binary):
     """Whatever happens is said in the verdict; no weight is ever NaN."""
     X, y = binary

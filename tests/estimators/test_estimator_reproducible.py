@@ -9,7 +9,7 @@ import textwrap
 import joblib
 import numpy as np
 import pytest
-from automatic_problems import cubed, slope_of_cubed
+from automatic_problems import cubed, in_both_forms, slope_of_cubed
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -37,7 +37,7 @@ def ten_classes(rng):
     return X, rng.integers(0, 10, 6000)
 
 
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@in_both_forms
 @pytest.mark.parametrize("n_jobs", [2, 3, -1, 100])
 def test_threads_change_no_bit(n_jobs, form, ten_classes, same_model):
     X, y = ten_classes

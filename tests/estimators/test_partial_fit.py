@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 import pytest
-from automatic_problems import TASKS, estimator, fitted, in_chunks, problem, scores_of
+from automatic_problems import TASKS, estimator, fitted, in_both_forms, in_chunks, problem, scores_of
 from scipy import sparse
 from sklearn.metrics import log_loss
 
@@ -182,9 +182,6 @@ def test_one_row_at_a_time_without_features(numbers):
 
 
 # ---- partial_fit: columns that appear late or grow, chunks of any size, dense and sparse rows ----
-
-
-in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 def stream(task, change, rng, after=2000):

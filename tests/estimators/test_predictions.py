@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from automatic_problems import TASKS, estimator, fitted, in_chunks, problem
+from automatic_problems import TASKS, estimator, fitted, in_both_forms, in_chunks, problem
 from scipy import sparse
 from scipy.special import expit, softmax
 
@@ -10,8 +10,6 @@ from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, losses
 from sgdone.bank import CANDIDATES
 from sgdone.stopping import MaxSamples
 from tiers import fast_first
-
-in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 @pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
