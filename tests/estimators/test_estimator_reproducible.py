@@ -160,8 +160,6 @@ def test_another_process_the_same_bits():
 
 MODELS = [
     LinearClassifier(),
-    LinearClassifier(losses.SquaredHinge(), alpha=0.01, tol=0.5, stop=stopping.MaxPasses(30)),
-    LinearClassifier("hinge", fit_intercept=False, shuffle=False, stop=stopping.MaxSamples(700)),
     SGDClassifier("hinge", solver="isgd", step=0.1, stop=2, alpha=0.5, n_jobs=2, class_weight={0: 2.0}),
     SGDClassifier(losses.SquaredHinge(), solver=solvers.Averaged(after=50), step=steps.Xu(), average=True),
     SGDClassifier(stop=stopping.MaxSamples(500) | stopping.ProgressiveLoss(0.1), fit_intercept=False),
@@ -169,6 +167,8 @@ MODELS = [
     SGDClassifier(step=steps.ClassScale(0.1), center=True, stop=stopping.SmallValidationSet(8) | stopping.MaxPasses(3)),
     SGDClassifier(solver="isgd", stop=stopping.Pflug(10) & stopping.MinPasses(0.5)),
     SGDClassifier(solver=solvers.Halving(solvers.SGD(), stopping.Distance() | stopping.Pflug(9), smallest=1e-6)),
+    LinearClassifier(losses.SquaredHinge(), alpha=0.01, tol=0.5, stop=stopping.MaxPasses(30)),
+    LinearClassifier("hinge", fit_intercept=False, shuffle=False, stop=stopping.MaxSamples(700)),
 ]
 
 

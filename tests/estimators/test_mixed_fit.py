@@ -60,8 +60,10 @@ def test_values_that_are_not_finite(column):
     X, y = problem()
     array = X.toarray()
     array[12, column] = np.nan
-    with pytest.raises(ValueError, match=f"row 12 of X holds NaN in column {column}: .* before predict"):
-        LinearClassifier(random_state=0).fit(X, y).predict(with_dense_columns(array, 3))
+    bad, model = with_dense_columns(array, 3), LinearClassifier(random_state=0).fit(X, y)
+    for call, method in ((lambda: model.fit(bad, y), "fit"), (lambda: model.predict(bad), "predict")):
+        with pytest.raises(ValueError, match=f"row 12 of X holds NaN in column {column}: .* before {method}"):
+            call()
 
 
 def test_named_methods_refuse():
