@@ -5,16 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sgdone.losses import (
-    EpsilonInsensitive,
-    Exponential,
-    Hinge,
-    Huber,
-    Logistic,
-    Quantile,
-    Squared,
-    SquaredHinge,
-)
+from sgdone.losses import EpsilonInsensitive, Exponential, Hinge, Huber, Logistic, Quantile, Squared, SquaredHinge
 from sgdone.rows import ArraySource
 from tiers import at_night
 

@@ -143,11 +143,7 @@ def test_no_plot_where_there_is_nothing_to_draw(sgdone, tmp_path):
 
 @pytest.mark.parametrize(
     ("plot", "message"),
-    [
-        ("missing/s.png", "there is no folder"),
-        ("", "is a folder"),
-        ("s.docx", "has no file extension of an image"),
-    ],
+    [("missing/s.png", "there is no folder"), ("", "is a folder"), ("s.docx", "has no file extension of an image")],
 )
 def test_a_plot_that_cannot_be_written_is_an_error_at_once(sgdone, separable, tmp_path, plot, message):
     assert message in sgdone("diagnose", separable, "--label", "ill", "--plot", tmp_path / plot, code=2).stderr

@@ -1,9 +1,11 @@
 """Rows held out for the scores, and the scores themselves."""
 
+import math
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 from sklearn.metrics import confusion_matrix, log_loss, roc_auc_score
 
 from cli.files import write_csv
@@ -11,6 +13,7 @@ from sgdone import LinearClassifier, load
 from sgdone.cli import fit_data
 from sgdone.cli.held_out import HeldOutInput
 from sgdone.cli.input_data import open_data
+from sgdone.cli.scores import area_under_roc, average_ranks
 from sgdone.fit.hold_out import held_out_rows
 from sgdone.fit.loaded_rows import LoadedRows
 from sgdone.readers.table import ReadOptions
@@ -255,3 +258,22 @@ def test_ctrl_c_in_the_second_fit(when, sgdone, file, tmp_path, monkeypatch):
     else:
         assert status != "interrupted"
         assert result.stdout.endswith(f"The model was fitted on {calls[0]} of the 200 rows.\n")
+
+
+# ---- the area under the ROC curve ----
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 10])
+def test_as_scikit_learn_and_scipy(rng, decimals):
+    """With many equal scores, some and none; with weights, some of them 0, and without."""
+    scores, positive = rng.standard_normal(500).round(decimals), rng.random(500) < 0.3
+    weights = rng.integers(0, 3, 500).astype(float)
+    np.testing.assert_array_equal(average_ranks(scores), rankdata(scores))
+    assert area_under_roc(positive, scores) == pytest.approx(roc_auc_score(positive, scores), abs=1e-12)
+    expected = roc_auc_score(positive, scores, sample_weight=weights)
+    assert area_under_roc(positive, scores, weights) == pytest.approx(expected, abs=1e-12)
+
+
+def test_of_one_class_there_is_no_area():
+    assert math.isnan(area_under_roc(np.array([True, True]), np.array([1.0, 2.0])))
+    assert math.isnan(area_under_roc(np.array([True, False]), np.array([1.0, 2.0]), np.array([1.0, 0.0])))

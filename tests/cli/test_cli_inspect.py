@@ -92,11 +92,7 @@ def test_columns_of_a_data_frame(sgdone, table, tmp_path):
     text = sgdone("inspect", tmp_path / "m").stdout
     assert "features   3, encoded from 3 columns" in text
     shown = text.split("How the columns were encoded:\n")[1].splitlines()
-    assert shown[:3] == [
-        r"city\x1b[2J  category  2 levels",
-        "x1           number",
-        "one          left out  constant",
-    ]
+    assert shown[:3] == [r"city\x1b[2J  category  2 levels", "x1           number", "one          left out  constant"]
     assert r"city\x1b[2J=Rome" in text
     assert "\x1b" not in text
     report = sgdone("inspect", tmp_path / "m", "--json", "--top", 1).report

@@ -46,17 +46,6 @@ def in_terminal(*arguments, until=None, **environment):
     return process.wait(300), shown.decode()
 
 
-def test_help_waits_for_nothing_heavy():
-    code = (
-        "import sys\nfrom sgdone.cli.app import app\ntry: app(['fit', '--help'])\nexcept SystemExit: pass\n"
-        "heavy = {'numba', 'sklearn', 'scipy', 'numpy', 'pyarrow', 'pandas'} & set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert "Examples:\n    sgdone fit breast-cancer\n" in result.stdout
-
-
 def test_version():
     result = run("--version")
     assert (result.returncode, result.stdout) == (0, f"sgdone {sgdone.__version__}\n")

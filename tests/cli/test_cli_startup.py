@@ -1,10 +1,11 @@
-"""The command starts quickly: it imports little, and does not tidy up before it ends."""
+"""The command and the package start quickly: they import little; the process ends as any other."""
 
 import subprocess
 import sys
 
 import pytest
 
+import sgdone
 from cli.files import write_csv, write_svmlight
 
 #: Run commands in one process, and print which of some modules they have imported.
@@ -20,11 +21,17 @@ print("imported:", *sorted(set({modules!r}) & set(sys.modules)))
 """
 
 
-def imported(commands, modules):
-    code = COMMANDS.format(commands=[[str(word) for word in command] for command in commands], modules=modules)
+def in_new_process(code):
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    return result.stdout.splitlines()[-1].removeprefix("imported:").split()
+    return result.stdout
+
+
+def imported(commands, modules, shown=""):
+    code = COMMANDS.format(commands=[[str(word) for word in command] for command in commands], modules=modules)
+    output = in_new_process(code)
+    assert shown in output
+    return output.splitlines()[-1].removeprefix("imported:").split()
 
 
 @pytest.mark.slow
@@ -69,6 +76,25 @@ def test_threads_are_waited_for():
         "sys.stdout.write = noted\n"
         "threading.Thread(target=lambda: (said.wait(60), write('the thread has ended\\n'))).start()\nmain()\n"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert result.returncode == 0
-    assert result.stdout.endswith("the thread has ended\n")
+    assert in_new_process(code).endswith("the thread has ended\n")
+
+
+@pytest.mark.slow
+def test_names_come_when_asked_for():
+    in_new_process(
+        "import sgdone, sys\nassert 'numba' not in sys.modules\n"
+        "assert sgdone.losses.Huber(2.0).delta == 2.0\nassert callable(sgdone.load)\n"
+    )
+
+
+def test_every_name_is_there():
+    for name in sgdone.__all__:
+        assert getattr(sgdone, name) is not None
+    assert dir(sgdone) == sgdone.__all__
+    with pytest.raises(AttributeError, match="module 'sgdone' has no attribute 'nothing'"):
+        _ = sgdone.nothing
+
+
+def test_help_waits_for_nothing_heavy():
+    heavy = ["numba", "sklearn", "scipy", "numpy", "pyarrow", "pandas"]
+    assert imported([["fit", "--help"]], heavy, "Examples:\n    sgdone fit breast-cancer\n") == []

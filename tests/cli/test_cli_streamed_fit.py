@@ -1,13 +1,10 @@
 """`sgdone fit` on rows that do not fit into --max-memory."""
 
-import os
-import signal
-
 import numpy as np
 import pytest
 
 import sgdone as package
-from cli.files import write_csv, write_svmlight
+from cli.files import send_at_report, send_before, write_csv, write_svmlight
 from sgdone import load
 from sgdone.cli import fit as cli_fit
 from sgdone.cli.console import ProgressLine, reading_text
@@ -110,38 +107,17 @@ def test_standard_input_with_a_cache(sgdone, folder, tmp_path):
     assert (report["passes"], report["streamed"]) == (2, True)
 
 
-@pytest.fixture
-def interrupted(monkeypatch):
-    """Send SIGTERM at a report of progress."""
-
-    def arm(calls):
-        count = iter(range(1, 10**9))
-
-        def hook(self, number):
-            def send(progress):
-                if next(count) == calls:
-                    os.kill(os.getpid(), signal.SIGTERM)
-
-            return send
-
-        monkeypatch.setattr(ProgressLine, "hook", hook)
-
-    return arm
-
-
 @pytest.mark.parametrize("calls", fast_first(1, [2, 5]))
-def test_resume_gives_the_same_model(sgdone, folder, tmp_path, interrupted, monkeypatch, calls):
+def test_resume_gives_the_same_model(sgdone, folder, tmp_path, monkeypatch, calls):
     options = ("fit", folder, *SMALL, "--model", tmp_path / "m", "--passes", 3)
     sgdone(*options, "--quiet")
     expected = coefficients(tmp_path / "m")
     resumable = (*options, "--checkpoint", tmp_path / "c")
-    interrupted(calls)
+    send_at_report(monkeypatch, calls)
     result = sgdone(*resumable, code=130)
     assert "Interrupted after" in result.stdout
     assert result.stdout.endswith("To go on where it ended, give the same command with --resume.\n")
     assert load(tmp_path / "m").verdict_.status == "interrupted"
-    monkeypatch.undo()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     result = sgdone(*resumable, "--resume")
     assert result.stdout.startswith(f"resumed from {tmp_path / 'c'}\n")
     np.testing.assert_array_equal(coefficients(tmp_path / "m"), expected)
@@ -154,12 +130,7 @@ def test_a_signal_in_the_exact_finish(sgdone, folder, tmp_path, monkeypatch):
     sgdone(*options, "--quiet")
     expected, advance = coefficients(tmp_path / "m"), ExactFromDisk.advance
     assert load(tmp_path / "m").verdict_.finish_passes > 1
-
-    def sending(*arguments):
-        os.kill(os.getpid(), signal.SIGTERM)
-        return advance(*arguments)
-
-    monkeypatch.setattr(ExactFromDisk, "advance", sending)
+    send_before(monkeypatch, ExactFromDisk, "advance")
     result = sgdone(*options, "--checkpoint", tmp_path / "c", code=130)
     assert "SIGTERM ended it; the model so far is kept, and a checkpoint to resume from" in result.stdout
     assert result.stdout.endswith("To go on where it ended, give the same command with --resume.\n")
@@ -171,14 +142,7 @@ def test_a_signal_in_the_exact_finish(sgdone, folder, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("place", ["save", "score"])
 def test_a_signal_after_training_leaves_the_model(place, sgdone, folder, tmp_path, monkeypatch):
-    module = {"save": package, "score": cli_fit}[place]
-    call = getattr(module, place)
-
-    def sending(*arguments, **options):
-        os.kill(os.getpid(), signal.SIGTERM)
-        return call(*arguments, **options)
-
-    monkeypatch.setattr(module, place, sending)
+    send_before(monkeypatch, {"save": package, "score": cli_fit}[place], place)
     result = sgdone("fit", folder, *SMALL, "--model", tmp_path / "m", "--passes", 3, code=130)
     assert result.stdout.endswith("It was interrupted after training: the model is complete.\n")
     assert load(tmp_path / "m").verdict_.status == "converged"

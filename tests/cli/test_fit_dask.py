@@ -14,7 +14,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
 
-from cli.files import write_csv, write_svmlight
+from cli.files import send_at_report, send_before, write_csv, write_svmlight
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 
@@ -24,6 +24,7 @@ from sgdone import load
 from sgdone.cli import fit as cli_fit
 from sgdone.cli.console import ProgressLine
 from sgdone.interfaces.stop_rule import Progress
+from table_files import content
 
 LOCAL = ("--dask", "local")
 
@@ -206,8 +207,7 @@ def test_json_lines_and_arrow_files(sgdone, rng, tmp_path):
     assert report["rows"] == 400
     assert set(coefficients(tmp_path / "m")) == {"(intercept)", "a", "b", "b missing"}
     table = pa.table({"a": a, "y": y})
-    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table, max_chunksize=150)
+    (tmp_path / "t.arrow").write_bytes(content(table, "arrow", 150))
     report = sgdone("fit", tmp_path / "t.arrow", *LOCAL, "--json").report
     assert (report["rows"], report["cluster"]["partitions"]) == (400, 3)
 
@@ -298,16 +298,7 @@ def test_an_interrupted_fit_keeps_the_model_and_can_be_resumed(sgdone, folder, t
     options = ("fit", folder, *LOCAL, "--drop", "id", "--model", tmp_path / "m")
     sgdone(*options, "--quiet")
     expected = load(tmp_path / "m").coef_
-    count = iter(range(1, 10**9))
-
-    def hook(self, _):
-        def send(progress):
-            if next(count) == 7:
-                os.kill(os.getpid(), number)
-
-        return send
-
-    monkeypatch.setattr(ProgressLine, "hook", hook)
+    send_at_report(monkeypatch, 7, number)
     resumable = (*options, "--checkpoint", tmp_path / "c")
     result = sgdone(*resumable, code=130)
     assert "Interrupted after" in result.stdout
@@ -320,13 +311,7 @@ def test_an_interrupted_fit_keeps_the_model_and_can_be_resumed(sgdone, folder, t
 
 
 def test_a_signal_after_training_leaves_the_model(sgdone, folder, tmp_path, monkeypatch):
-    score = cli_fit.score
-
-    def sending(*arguments):
-        os.kill(os.getpid(), signal.SIGTERM)
-        return score(*arguments)
-
-    monkeypatch.setattr(cli_fit, "score", sending)
+    send_before(monkeypatch, cli_fit, "score")
     result = sgdone("fit", folder, *LOCAL, "--drop", "id", "--model", tmp_path / "m", code=130)
     assert result.stdout.endswith("It was interrupted after training: the model is complete.\n")
     assert load(tmp_path / "m").verdict_.status == "converged"

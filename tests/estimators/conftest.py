@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from sgdone import LinearClassifier
+
 
 @pytest.fixture
 def binary():
@@ -24,6 +26,11 @@ def numbers():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((300, 5))
     return X, X @ [2.0, -1.0, 0.5, 0.0, 1.0] + 3.0 + 0.1 * rng.standard_normal(300)
+
+
+@pytest.fixture
+def model():
+    return LinearClassifier(random_state=0)
 
 
 @pytest.fixture

@@ -5,12 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
-import pyarrow.parquet as pq
 from sklearn.metrics import log_loss
 
 from sgdone import LinearClassifier, batches, files
 from sgdone.stopping import Gain, MaxPasses
+from table_files import content
 
 #: Blocks of 4,096 rows of four numbers; more than 15,000 such rows are not kept in memory.
 MEMORY = 2_000_000
@@ -35,11 +34,7 @@ def write(table, path, cuts=(), **options):
     paths = []
     for number, (first, last) in enumerate(pairwise(ends)):
         paths.append(path.with_name(f"{path.stem}-{number}{path.suffix}"))
-        part = table.slice(first, last - first)
-        if path.suffix == ".csv":
-            arrow_csv.write_csv(part, paths[-1])
-        else:
-            pq.write_table(part, paths[-1], **options)
+        paths[-1].write_bytes(content(table.slice(first, last - first), path.suffix[1:], **options))
     return paths
 
 

@@ -1,6 +1,5 @@
 """Model files of default fits with a correct SHA-256 and wrong contents."""
 
-import copy
 from functools import reduce
 
 import numpy as np
@@ -10,7 +9,7 @@ from scipy import sparse
 
 import model_container as container
 import sgdone
-from hostile_files import refused as is_refused
+from hostile_files import array, changed
 
 pytestmark = pytest.mark.slow
 
@@ -33,9 +32,11 @@ def refused(all_parts, tmp_path):
     """Change the parts of a file; loading it is an error that names the file."""
 
     def check(task, change):
-        content, tensors = copy.deepcopy(all_parts[task])
-        change(content["results"][0]["state"]["fields"], tensors)
-        is_refused(tmp_path / "m", content, tensors)
+        changed(
+            tmp_path / "m",
+            all_parts[task],
+            lambda content, tensors: change(content["results"][0]["state"]["fields"], tensors),
+        )
 
     return check
 
@@ -62,11 +63,7 @@ GROUPS = [f"{owner}.groups.{name}" for owner in ("units", "order") for name in (
 
 
 def with_array(name, change):
-    def spoil(_, tensors):
-        full = f"results.0.state.{name}"
-        tensors[full] = change(tensors[full])
-
-    return spoil
+    return array(f"results.0.state.{name}", change)
 
 
 @pytest.mark.parametrize("change", CHANGES)

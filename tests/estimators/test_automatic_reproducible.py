@@ -1,34 +1,22 @@
 """The same seed gives the same bits, also in copies and from files."""
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
-from automatic_problems import TASKS, fitted, problem
-from scipy import sparse
+from automatic_problems import TASKS, fitted, in_both_forms, problem
 
 import sgdone
-from sgdone import LinearClassifier, losses, stopping
+from sgdone import LinearClassifier
 from sgdone.bank import models
-from tiers import fast_first, grid
+from tiers import grid
 
 pytestmark = grid
-
-in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 def through_a_file(model, tmp_path):
     sgdone.save(model, tmp_path / "model.safetensors")
     return sgdone.load(tmp_path / "model.safetensors")
-
-
-COPIES = {
-    "deepcopy": lambda model, tmp_path: copy.deepcopy(model),
-    "pickle": lambda model, tmp_path: pickle.loads(pickle.dumps(model)),
-    "file": through_a_file,
-}
-DUPLICATES = pytest.mark.parametrize("duplicate", fast_first(1, COPIES.values()), ids=list(COPIES))
 
 
 @pytest.mark.usefixtures("without_finish")
@@ -104,30 +92,6 @@ def _side_by_side(*arrays):
         copies.append(there)
         begin += array.nbytes
     return copies
-
-
-@DUPLICATES
-@pytest.mark.parametrize(
-    "options",
-    fast_first(
-        2,
-        [
-            {"stop": stopping.MaxSamples(700)},
-            {"stop": stopping.MaxPasses(30) | stopping.MaxSamples(5000)},
-            {"loss": losses.SquaredHinge(), "alpha": 0.01, "tol": 0.5},
-            {"loss": "hinge", "fit_intercept": False, "shuffle": False},
-            {"class_weight": {0: 2.0, 1: 1.0, 2: 0.5}},
-        ],
-    ),
-    ids=str,
-)
-def test_copies_of_other_models(options, duplicate, tmp_path, same_model):
-    X, y = problem("three")
-    model = fitted("three", X[:300], y[:300], 100, **options)
-    again = duplicate(model, tmp_path)
-    assert again.get_params().keys() == model.get_params().keys()
-    for part in (slice(300, 450), slice(450, 600)):
-        same_model(again.partial_fit(X[part], y[part]), model.partial_fit(X[part], y[part]))
 
 
 def test_a_file_of_every_step(tmp_path, same_model):

@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 import pandas as pd
 import pytest
-from automatic_problems import TASKS, fitted, problem
+from automatic_problems import fitted, problem
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
@@ -78,11 +78,7 @@ TEXT = [[1.0, 2.0], [3.0, "four"], [5.0, 6.0]]
 
 @pytest.mark.parametrize(
     ("X", "column"),
-    [
-        (TEXT, "1"),
-        (np.array(TEXT, dtype=object), "1"),
-        (np.array(TEXT), "1"),
-    ],
+    [(TEXT, "1"), (np.array(TEXT, dtype=object), "1"), (np.array(TEXT), "1")],
     ids=["list", "object", "str"],
 )
 def test_text_in_the_features(X, column):
@@ -158,25 +154,6 @@ def test_a_long_label_is_cut_short():
 # ---- NaN and infinity: the error says where, and the model stays as it was ----
 
 
-in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
-
-
-@in_both_forms
-@pytest.mark.parametrize("task", TASKS)
-def test_a_bad_row_in_partial_fit_changes_nothing(task, form, same_model):
-    X, y = problem(task)
-    model = fitted(task, form(X), y, 200)
-    untouched = copy.deepcopy(model)
-    broken = X.copy()
-    broken[99, 0] = np.nan
-    for _ in range(2):
-        with pytest.raises(ValueError, match="row 99 of X holds NaN in column 0"):
-            model.partial_fit(form(broken), y)
-        same_model(model, untouched)
-    assert model.verdict_.step == 600
-    same_model(model.partial_fit(form(X), y), untouched.partial_fit(form(X), y))
-
-
 @pytest.mark.parametrize("size", [1e160, 1e300])
 def test_targets_whose_squares_overflow(size, same_model):
     X, y = problem("numbers")
@@ -219,11 +196,7 @@ def test_an_index_out_of_range(long, seen, place, index, rows):
         X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     X.indices[X.indptr[5] + place] = index
     message = f"row 5 of the CSR matrix X has the column index {index}, but X has 8 columns: rebuild it"
-    for use in (
-        lambda: LinearClassifier().fit(X, y),
-        lambda: model.partial_fit(X, y),
-        lambda: model.predict(X),
-    ):
+    for use in (lambda: LinearClassifier().fit(X, y), lambda: model.partial_fit(X, y), lambda: model.predict(X)):
         with pytest.raises(ValueError, match=message):
             use()
 

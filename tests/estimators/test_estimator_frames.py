@@ -21,11 +21,6 @@ def frame(request, binary):
     return FRAMES[request.param](binary[0])
 
 
-@pytest.fixture
-def model():
-    return LinearClassifier(random_state=0)
-
-
 def test_names_are_kept(frame, binary, model, same_model):
     X, y = binary
     model.fit(frame, y)
@@ -92,11 +87,6 @@ def test_frames_of_mixed_numbers(binary, model):
     model.fit(frame, y)
     assert model.coef_.shape == (1, 8)
     assert np.isfinite(model.coef_).all()
-
-
-def test_nullable_columns(binary, model, same_model):
-    X, y = binary
-    same_model(model.fit(FRAMES["pandas"](X).astype("Float64"), y), LinearClassifier(random_state=0).fit(X, y))
 
 
 def test_a_missing_value_is_named(frame, binary, model):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from automatic_problems import in_both_forms
 from scipy import sparse
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier
@@ -32,11 +33,6 @@ def all_stored(X):
 
 
 @pytest.fixture
-def model():
-    return LinearClassifier(random_state=0)
-
-
-@pytest.fixture
 def thin(rng):
     """60 rows of 8 features, most of them zero, some rows empty."""
     X = rng.standard_normal((60, 8)) * (rng.random((60, 8)) < 0.3)
@@ -61,7 +57,7 @@ def test_sparse(kind, thin, model, same_model):
 
 
 @pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@in_both_forms
 @pytest.mark.slow
 def test_float32(form, make, binary):
     X, y = binary
@@ -74,7 +70,7 @@ def test_float32(form, make, binary):
 
 
 @pytest.mark.parametrize("dtype", fast_first(1, [bool, np.int8, np.uint8, np.int32, np.int64, np.float16]))
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@in_both_forms
 def test_other_numbers_become_float64(form, dtype, rng, model, same_model):
     X = rng.integers(0, 2, (80, 4)).astype(dtype)
     y = X[:, 0].astype(int)

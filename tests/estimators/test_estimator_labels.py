@@ -22,11 +22,6 @@ PAIRS = {
 }
 
 
-@pytest.fixture
-def model():
-    return LinearClassifier(random_state=0)
-
-
 @pytest.mark.parametrize("kind", PAIRS)
 def test_two_classes(kind, binary, model, same_model):
     X, y = binary

@@ -4,6 +4,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from automatic_problems import in_both_forms
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -152,7 +153,7 @@ def test_halving_goes_on_in_partial_fit(solver, binary):
 @interpreted
 @every_rule
 @pytest.mark.parametrize("size", [1e-150, 1e150])
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@in_both_forms
 def test_huge_and_tiny_rows(form, size, rule, binary):
     """Whatever happens is said in the verdict; no weight is ever NaN."""
     X, y = binary
@@ -194,13 +195,3 @@ def test_a_class_that_has_ended_waits_for_the_others():
                 elif verdict.rule == "MarginTest":
                     ended[k] = model.coef_[k].copy()
     assert sorted(ended) == [0, 1, 2, 3]
-
-
-@interpreted
-@pytest.mark.parametrize(
-    "rule", [MarginTest(), SmallValidationSet(5), MarginTest() | MaxPasses(2), MarginTest().then(2)]
-)
-def test_rules_for_classes_are_refused_in_a_regression(rule):
-    X = np.random.default_rng(0).standard_normal((50, 2))
-    with pytest.raises(ValueError, match="needs two classes, and this is a regression"):
-        SGDRegressor(stop=rule).fit(X, X[:, 0])

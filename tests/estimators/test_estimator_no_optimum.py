@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
+from automatic_problems import in_both_forms
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
 from sgdone import LinearClassifier, SGDClassifier, diagnose
 from tiers import fast_first
-
-FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 @pytest.fixture
@@ -28,7 +26,7 @@ def quasi(rng):
     return X, y
 
 
-@FORMS
+@in_both_forms
 @pytest.mark.parametrize("loss", fast_first(1, ["logistic", "exponential"]))
 def test_complete_separation_without_a_penalty(form, loss, separable):
     X, y = separable
@@ -39,7 +37,7 @@ def test_complete_separation_without_a_penalty(form, loss, separable):
     assert "alpha" in verdict.advice
 
 
-@FORMS
+@in_both_forms
 @pytest.mark.parametrize("mode", ["fast", "thorough"])
 def test_quasi_complete_separation_names_the_feature(form, mode, quasi):
     X, y = quasi

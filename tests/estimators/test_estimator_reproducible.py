@@ -9,6 +9,7 @@ import textwrap
 import joblib
 import numpy as np
 import pytest
+from automatic_problems import cubed, in_both_forms, slope_of_cubed
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -36,7 +37,7 @@ def ten_classes(rng):
     return X, rng.integers(0, 10, 6000)
 
 
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@in_both_forms
 @pytest.mark.parametrize("n_jobs", [2, 3, -1, 100])
 def test_threads_change_no_bit(n_jobs, form, ten_classes, same_model):
     X, y = ten_classes
@@ -166,6 +167,8 @@ MODELS = [
     SGDClassifier(step=steps.ClassScale(0.1), center=True, stop=stopping.SmallValidationSet(8) | stopping.MaxPasses(3)),
     SGDClassifier(solver="isgd", stop=stopping.Pflug(10) & stopping.MinPasses(0.5)),
     SGDClassifier(solver=solvers.Halving(solvers.SGD(), stopping.Distance() | stopping.Pflug(9), smallest=1e-6)),
+    LinearClassifier(losses.SquaredHinge(), alpha=0.01, tol=0.5, stop=stopping.MaxPasses(30)),
+    LinearClassifier("hinge", fit_intercept=False, shuffle=False, stop=stopping.MaxSamples(700)),
 ]
 
 
@@ -183,9 +186,7 @@ def test_clones(model, binary, same_model):
 @pytest.mark.parametrize("model", fast_first(2, MODELS), ids=range(len(MODELS)))
 @pytest.mark.parametrize("data", ["binary", "several"])
 @pytest.mark.parametrize(
-    "duplicate",
-    [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))],
-    ids=["deepcopy", "pickle"],
+    "duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))], ids=["deepcopy", "pickle"]
 )
 def test_copies(duplicate, data, model, request, same_model):
     X, y = request.getfixturevalue(data)
@@ -208,14 +209,6 @@ def test_joblib(binary, tmp_path, same_model):
         again = joblib.load(tmp_path / "model.joblib", mmap_mode=mode)
         same_model(again, model)
         assert again.partial_fit(*binary).verdict_.step == model._fitted.results[0].state.steps + 300
-
-
-def cubed(z, y):
-    return max(0.0, 1.0 - y * z) ** 3
-
-
-def slope_of_cubed(z, y):
-    return -3.0 * y * max(0.0, 1.0 - y * z) ** 2
 
 
 @pytest.mark.slow

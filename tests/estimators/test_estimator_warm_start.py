@@ -77,12 +77,6 @@ def test_warm_start_is_the_same_as_giving_the_weights(numbers, same_model):
     same_model(warm.fit(X, y), given)
 
 
-def test_a_cold_start_forgets(binary, same_model):
-    X, y = binary
-    model = LinearClassifier(random_state=0)
-    same_model(model.fit(X, y).fit(X, y), LinearClassifier(random_state=0).fit(X, y))
-
-
 def test_given_weights_win_over_the_last_solution(binary, frozen):
     X, y = binary
     model = SGDClassifier(warm_start=True).fit(X, y).set_params(**frozen)

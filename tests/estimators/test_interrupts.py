@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from automatic_problems import TASKS, problem
+from automatic_problems import TASKS, estimator, pressing_at, problem
 
-from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, stopping
+from sgdone import LinearClassifier, SGDClassifier, stopping
 from sgdone.bank import BankState
 from sgdone.interfaces.stop_rule import Status
 
@@ -18,32 +18,13 @@ from sgdone.interfaces.stop_rule import Status
 pytestmark = pytest.mark.usefixtures("without_finish")
 
 
-def pressing_at(call):
-    """Make a hook that presses Ctrl-C at its call with this number."""
-    calls = []
-
-    def hook(progress):
-        calls.append(progress)
-        if len(calls) == call:
-            raise KeyboardInterrupt
-
-    return lambda number: hook
-
-
-def model_of(task, **options):
-    return (LinearRegressor if task == "numbers" else LinearClassifier)(random_state=0, **options)
-
-
 @dataclass(frozen=True)
-class InterruptingBudget(stopping.StopRule):
-    """Presses Ctrl-C at the end of a pass; otherwise it counts as a budget."""
+class Interrupting(stopping.StopRule):
+    """A budget that presses Ctrl-C at the end of a pass."""
 
     at_pass: int
     name = "interrupting"
-
-    @property
-    def is_budget(self):
-        return True
+    is_budget = True
 
     def start(self, n_rows):
         return None
@@ -57,7 +38,7 @@ class InterruptingBudget(stopping.StopRule):
 @pytest.mark.parametrize("call", [1, 2, 3])
 def test_in_a_hook(call, task):
     X, y = problem(task)
-    model = model_of(task, tol=0.0)
+    model = estimator(task, tol=0.0)
     model._progress_hook = pressing_at(call)
     model.fit(X, y)
     assert model.verdict_.status is Status.INTERRUPTED
@@ -70,7 +51,7 @@ def test_in_a_hook(call, task):
 @pytest.mark.parametrize("task", TASKS)
 def test_in_the_middle_of_a_first_pass(task):
     X, y = problem(task, 9000)
-    model = model_of(task)
+    model = estimator(task)
     model._progress_hook = pressing_at(2)
     model.fit(X, y)
     assert model.verdict_.status is Status.INTERRUPTED
@@ -84,8 +65,8 @@ def test_in_the_middle_of_a_first_pass(task):
 @pytest.mark.parametrize("task", TASKS)
 def test_in_a_stopping_rule(task, same_model):
     X, y = problem(task)
-    model = model_of(task, tol=0.0, stop=InterruptingBudget(3)).fit(X, y)
-    same_model(model, model_of(task, tol=0.0, stop=3).fit(X, y))
+    model = estimator(task, tol=0.0, stop=Interrupting(3)).fit(X, y)
+    same_model(model, estimator(task, tol=0.0, stop=3).fit(X, y))
     assert model.verdict_.status is Status.INTERRUPTED
     assert (model.verdict_.step, model.n_iter_) == (1800, 3)
     assert isinstance(model._fitted.results[0].state, BankState)
@@ -95,7 +76,7 @@ def test_in_a_stopping_rule(task, same_model):
 def test_in_partial_fit(task):
     X, y = problem(task)
     classes = {} if task == "numbers" else {"classes": np.unique(y)}
-    model = model_of(task).partial_fit(X, y, **classes)
+    model = estimator(task).partial_fit(X, y, **classes)
     model._progress_hook = pressing_at(1)
     model.partial_fit(X, y)
     assert model.verdict_.status is Status.INTERRUPTED
@@ -127,26 +108,8 @@ def test_an_interrupted_model_can_be_warm_started(same_model):
     assert model.verdict_.status is Status.CONVERGED
 
 
-# ---- Ctrl-C keeps the model so far ----
-
-
-@dataclass(frozen=True)
-class InterruptingRule(stopping.StopRule):
-    """Presses Ctrl-C at the end of a pass."""
-
-    at_pass: int
-    name = "interrupting"
-
-    def start(self, n_rows):
-        return None
-
-    def observe(self, state, progress):
-        if progress.pass_ended and progress.pass_number == self.at_pass:
-            raise KeyboardInterrupt
-
-
 def test_in_a_stopping_rule_of_a_named_method(binary, same_model):
-    model = SGDClassifier(solver="asgd", stop=InterruptingRule(3), random_state=0).fit(*binary)
+    model = SGDClassifier(solver="asgd", stop=Interrupting(3), random_state=0).fit(*binary)
     assert model.verdict_.status == "interrupted"
     assert (model.verdict_.step, model.verdict_.passes, model.n_iter_) == (900, 3.0, 3)
     same_model(model, SGDClassifier(solver="asgd", stop=3, random_state=0).fit(*binary))
@@ -155,7 +118,7 @@ def test_in_a_stopping_rule_of_a_named_method(binary, same_model):
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_several_classes_all_end(n_jobs, several):
     X, y = several
-    model = SGDClassifier(stop=InterruptingRule(2), n_jobs=n_jobs, random_state=0).fit(X, y)
+    model = SGDClassifier(stop=Interrupting(2), n_jobs=n_jobs, random_state=0).fit(X, y)
     assert model.verdict_.status == "interrupted"
     assert all(verdict.status == "interrupted" for verdict in model.verdict_.per_class.values())
     assert all(0 < verdict.step <= 800 for verdict in model.verdict_.per_class.values())
@@ -163,18 +126,11 @@ def test_several_classes_all_end(n_jobs, several):
     assert model.score(X, y) > 0.5
 
 
-def test_going_on_after_it(binary):
+def test_a_named_method_goes_on_after_it(binary):
     X, y = binary
-    model = SGDClassifier(stop=InterruptingRule(2), random_state=0).fit(X, y)
+    model = SGDClassifier(stop=Interrupting(2), random_state=0).partial_fit(X, y, classes=[0, 1]).partial_fit(X, y)
+    assert (model.verdict_.status, model.verdict_.step) == ("interrupted", 600)
     assert model.set_params(stop=5).partial_fit(X, y).verdict_.step == 900
-
-
-def test_in_partial_fit_of_a_named_method(binary):
-    X, y = binary
-    model = SGDClassifier(stop=InterruptingRule(2), random_state=0).partial_fit(X, y, classes=[0, 1])
-    model.partial_fit(X, y)
-    assert model.verdict_.status == "interrupted"
-    assert model.verdict_.step == 600
 
 
 # ---- a real Ctrl-C, sent to another process in the middle of a fit, keeps the model so far ----

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from automatic_problems import TASKS, assert_same_scores, fitted, problem, scores_of
+from automatic_problems import TASKS, assert_same_scores, estimator, fitted, in_both_forms, problem, scores_of
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -15,7 +15,6 @@ from sgdone.stopping import MaxSamples
 from storage_forms import FORMS as STORED
 from tiers import examples, fast_first, interpreted
 
-in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 by_fit_or_partial_fit = pytest.mark.parametrize("chunk", fast_first(1, [None, 150]), ids=["fit", "partial_fit"])
 
 
@@ -162,30 +161,16 @@ def test_rows_of_weight_zero_may_contain_anything(task, shuffle):
     weight = np.ones(600)
     weight[[0, 5, 77, 599]] = 0.0
     X[[0, 5, 77, 599]] = np.nan
-    model = (LinearRegressor if task == "numbers" else LinearClassifier)(random_state=0, shuffle=shuffle)
     used = weight > 0
-    assert model.fit(X, y, sample_weight=weight).score(X[used], y[used]) > (0.7 if task == "numbers" else 0.6)
-
-
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize(("rows", "share"), [(600, 0.9), (6000, 0.1)])
-def test_rows_of_weight_zero_do_not_count(rows, share, task):
-    X, y = problem(task, rows)
-    used = np.random.default_rng(1).random(rows) < share
-    make = LinearRegressor if task == "numbers" else LinearClassifier
-    zeros = make(shuffle=False, random_state=0).fit(X, y, sample_weight=used)
-    absent = make(shuffle=False, random_state=0).fit(X[used], y[used])
-    assert zeros.verdict_.step == absent.verdict_.step
-    assert zeros.verdict_.evidence["loss"] == pytest.approx(absent.verdict_.evidence["loss"], rel=1e-9)
-    assert_same_scores(scores_of(zeros, X), scores_of(absent, X))
+    model = estimator(task, shuffle=shuffle).fit(X, y, sample_weight=weight)
+    assert model.score(X[used], y[used]) > (0.7 if task == "numbers" else 0.6)
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("unit", [1.0 / 600, 1e3])
 def test_the_unit_of_weights_does_not_matter_to_a_given_penalty(unit, task):
     X, y = problem(task)
-    make = LinearRegressor if task == "numbers" else LinearClassifier
-    weighted = make(alpha=0.01).fit(X, y, sample_weight=np.full(600, unit))
+    weighted = estimator(task, alpha=0.01).fit(X, y, sample_weight=np.full(600, unit))
     assert_same_scores(scores_of(weighted, X), scores_of(fitted(task, X, y, alpha=0.01), X))
 
 
@@ -193,8 +178,7 @@ def test_the_unit_of_weights_does_not_matter_to_a_given_penalty(unit, task):
 @pytest.mark.parametrize("unit", [1e-5, 1e20])
 def test_weights_that_cannot_be_numbers_of_rows(unit, task):
     X, y = problem(task)
-    make = LinearRegressor if task == "numbers" else LinearClassifier
-    weighted = make().fit(X, y, sample_weight=np.full(600, unit))
+    weighted = estimator(task).fit(X, y, sample_weight=np.full(600, unit))
     assert "were divided by their mean" in str(weighted.verdict_)
     assert_same_scores(scores_of(weighted, X), scores_of(fitted(task, X, y), X))
 
@@ -393,7 +377,7 @@ def test_one_row_a_million_times_larger(place, rng):
 
 
 @pytest.mark.parametrize("solver", fast_first(1, SOLVERS))
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@in_both_forms
 def test_one_row_a_class_of_named_methods(form, solver):
     X = form(np.array([[-1.0, 0.0], [1.0, 0.5]]))
     model = SGDClassifier(solver=solver, random_state=0).fit(X, ["no", "yes"])

@@ -2,40 +2,14 @@
 
 import numpy as np
 import pytest
-from automatic_problems import TASKS, fitted, problem
+from automatic_problems import TASKS, estimator, fitted, in_both_forms, in_chunks, problem
 from scipy import sparse
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, softmax
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, losses
 from sgdone.bank import CANDIDATES
 from sgdone.stopping import MaxSamples
 from tiers import fast_first
-
-in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
-by_fit_or_partial_fit = pytest.mark.parametrize("chunk", fast_first(1, [None, 150]), ids=["fit", "partial_fit"])
-
-
-def test_two_classes_are_the_sigmoid_of_the_score():
-    X, y = problem("two")
-    model = fitted("two", X, y)
-    assert model.multinomial_ is False
-    np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(model.decision_function(X)), rtol=1e-14)
-    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=1e-14)
-
-
-@by_fit_or_partial_fit
-@in_both_forms
-def test_several_classes_are_the_softmax_of_the_scores(form, chunk):
-    X, y = problem("three")
-    model = fitted("three", form(X), y, chunk)
-    assert model.multinomial_ is True
-    assert model.verdict_.per_class == {}
-    scores = model.decision_function(form(X))
-    assert scores.shape == (600, 3)
-    np.testing.assert_allclose(model.predict_proba(form(X)), softmax(scores, axis=1), rtol=1e-12)
-    np.testing.assert_allclose(model.predict_log_proba(form(X)), log_softmax(scores, axis=1), rtol=1e-9)
-    np.testing.assert_allclose(model.predict_proba(form(X)).sum(axis=1), 1.0, rtol=1e-14)
-    np.testing.assert_array_equal(model.predict(form(X)), scores.argmax(axis=1))
 
 
 @pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
@@ -56,10 +30,12 @@ def test_a_start_predicts_the_first_row_as_it_would_have(task, form):
     X, y = problem(task)
     X = (X + 3.0) * [1e3, 1.0, 1e-3, 1.0, 1.0, 1.0]
     good = fitted(task, X, y)
-    make = LinearRegressor if task == "numbers" else LinearClassifier
-    options = {"coef_init": good.coef_, "intercept_init": good.intercept_}
-    whole = make(stop=1, shuffle=False, random_state=0).fit(form(X[:30]), y[:30], **options)
-    first = make(stop=MaxSamples(1), shuffle=False, random_state=0).fit(form(X[:30]), y[:30], **options)
+    whole, first = (
+        estimator(task, stop=stop, shuffle=False).fit(
+            form(X[:30]), y[:30], coef_init=good.coef_, intercept_init=good.intercept_
+        )
+        for stop in (1, MaxSamples(1))
+    )
     assert first.verdict_.step == 1
     assert first.trace_[0].loss == pytest.approx(_loss(task, good, X[:1], y[:1]), rel=1e-6)
     assert whole.verdict_.step == 30
@@ -94,26 +70,44 @@ def test_a_start_keeps_what_it_knows_of_columns_that_come_late(given, rng):
 # ---- probabilities and scores ----
 
 
-@pytest.mark.parametrize("data", ["binary", "several"])
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+def sigmoid(scores):
+    return np.column_stack([expit(-scores), expit(scores)])
+
+
+def sigmoids(scores):
+    """Those of all classes, divided by their sum."""
+    return expit(scores) / expit(scores).sum(axis=1, keepdims=True)
+
+
+def softmax_of(scores):
+    return softmax(scores, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("make", "data", "link"),
+    [
+        (LinearClassifier, "binary", sigmoid),
+        (LinearClassifier, "several", softmax_of),
+        (SGDClassifier, "binary", sigmoid),
+        (SGDClassifier, "several", sigmoids),
+    ],
+)
+@pytest.mark.parametrize("chunk", fast_first(1, [None, 150]), ids=["fit", "partial_fit"])
+@in_both_forms
 @pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
-def test_probabilities(dtype, form, data, request):
+def test_probabilities(dtype, form, chunk, make, data, link, request):
     X, y = request.getfixturevalue(data)
-    X = form(X.astype(dtype))
-    model = SGDClassifier(solver="asgd", random_state=0).fit(X, y)
-    proba = model.predict_proba(X)
+    X, model = form(X.astype(dtype)), make(random_state=0)
+    model = model.fit(X, y) if chunk is None else in_chunks(model, X, y, chunk)
+    assert model.multinomial_ is (link is softmax_of)
+    assert bool(model.verdict_.per_class) is (link is sigmoids)
+    proba, scores = model.predict_proba(X), model.decision_function(X)
     assert proba.shape == (len(y), model.classes_.size)
     assert proba.min() >= 0.0
+    np.testing.assert_allclose(proba, link(scores), rtol=1e-10, atol=1e-14)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
-    np.testing.assert_allclose(model.predict_log_proba(X), np.log(proba), rtol=1e-6)
-
-
-def test_several_classes_are_sigmoids_that_sum_to_one(several):
-    X, y = several
-    model = SGDClassifier(solver="asgd", random_state=0).fit(X, y)
-    sigmoids = expit(model.decision_function(X))
-    np.testing.assert_allclose(model.predict_proba(X), sigmoids / sigmoids.sum(axis=1, keepdims=True), rtol=1e-10)
+    np.testing.assert_allclose(model.predict_log_proba(X), np.log(proba), rtol=1e-6, atol=1e-14)
 
 
 @pytest.mark.parametrize("score", [-800.0, 800.0, -1e6, 1e6])
@@ -146,13 +140,10 @@ def test_losses_without_probabilities(loss, binary):
     assert "probability estimates need a loss that has them: use loss='logistic'" in str(caught.value.__cause__)
 
 
-def test_losses_with_probabilities():
+def test_which_models_have_probabilities():
     assert hasattr(LinearClassifier(), "predict_proba")
     assert hasattr(LinearClassifier(losses.Logistic()), "predict_log_proba")
     assert not hasattr(LinearRegressor(), "predict_proba")
-
-
-def test_an_unknown_loss_does_not_break_hasattr():
     assert not hasattr(LinearClassifier("nonsense"), "predict_proba")
 
 

@@ -4,7 +4,6 @@ import errno
 import os
 import shutil
 import signal
-import time
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,6 @@ from sgdone.fit import checkpoints as fit_checkpoints
 from sgdone.interfaces.stop_rule import Status
 from sgdone.newton.exact_phase import ExactFromDisk
 from sgdone.rows.source import Stream
-from sgdone.run import driver
 from sgdone.state_file import checkpoint as checkpoint_module
 from sgdone.state_file.checkpoint import read_checkpoint
 from sgdone.state_file.file_format import CheckpointError
@@ -259,25 +257,3 @@ def test_a_signal_while_rows_are_read_again_leaves_the_checkpoint(paths, tmp_pat
     with pytest.raises(KeyboardInterrupt):
         fitted(from_files(paths), fit={"checkpoint": last, "resume": True})
     assert last.read_bytes() == content
-
-
-@slow
-def test_a_signal_ends_a_fit_whose_next_checkpoint_is_far_away(paths, tmp_path, monkeypatch):
-    ask = driver.TrainingLoop._write_checkpoint
-    calls = []
-
-    def send(self, *arguments):
-        calls.append(time.monotonic())
-        if len(calls) == 3:
-            os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(0.01)
-        return ask(self, *arguments)
-
-    monkeypatch.setattr(driver.TrainingLoop, "_write_checkpoint", send)
-    handler = signal.getsignal(signal.SIGTERM)
-    model = fitted(from_files(paths), fit={"checkpoint": tmp_path / "state", "every": 1e6})
-    assert signal.getsignal(signal.SIGTERM) is handler
-    assert model.verdict_.status == "interrupted"
-    assert "SIGTERM ended it" in model.verdict_.reason
-    monkeypatch.undo()
-    assert bits(resumed(from_files(paths), tmp_path / "state", tmp_path)) == bits(fitted(from_files(paths)))

@@ -44,7 +44,7 @@ def fit_with_checkpoint(source, folder, **options):
 
 
 def test_a_damaged_row_group_of_a_parquet_file(tmp_path):
-    (path,) = write(table_of(*numbers()), tmp_path / "rows.parquet", row_group_size=1000, compression="zstd")
+    (path,) = write(table_of(*numbers()), tmp_path / "rows.parquet", n_rows=1000, compression="zstd")
     expected = fitted(from_files(path))
     content = path.read_bytes()
     group = pq.read_metadata(path).row_group(17)
@@ -181,16 +181,6 @@ def test_no_space_for_the_cache_is_found_before_it_is_written(paths, monkeypatch
     with pytest.raises(OSError, match=r"the cache of the rows needs about .* MB in .*stop=MaxPasses\(1\)"):
         fitted(from_files(paths))
     assert fitted(from_files(paths), stop=MaxPasses(1)).verdict_.passes == 1
-
-
-def test_a_disk_that_is_full_while_the_model_is_saved(paths, tmp_path):
-    model = fitted(from_files(paths))
-    sgdone.save(model, tmp_path / "model.sgdone")
-    content = (tmp_path / "model.sgdone").read_bytes()
-    with files_of_at_most(500), pytest.raises(OSError, match=r"model\.sgdone"):
-        sgdone.save(model, tmp_path / "model.sgdone")
-    assert (tmp_path / "model.sgdone").read_bytes() == content
-    assert not list(tmp_path.glob(".*"))
 
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was(paths, tmp_path):

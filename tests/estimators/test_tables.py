@@ -1,7 +1,5 @@
 """Tables as people have them: categories, missing values, dates and text in front of the default fit."""
 
-import copy
-import pickle
 import warnings
 
 import numpy as np
@@ -51,27 +49,6 @@ def problem():
 
 def arrow(frame):
     return pa.Table.from_pandas(frame, preserve_index=False)
-
-
-KINDS = {
-    "nullable": lambda frame: frame.convert_dtypes(),
-    "pandas arrow": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
-    "polars": lambda frame: pl.from_arrow(arrow(frame)),
-    "arrow": arrow,
-    "record batch": lambda frame: pa.Table.combine_chunks(arrow(frame)).to_batches()[0],
-    "chunks": lambda frame: pa.concat_tables([arrow(frame[:100]), arrow(frame[100:])]),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_library_of_the_frame_does_not_matter(kind, problem, same_model):
-    frame, labels, _ = problem
-    expected = LinearClassifier(random_state=0).fit(frame, labels)
-    other = KINDS[kind](frame)
-    found = LinearClassifier(random_state=0).fit(other, labels)
-    same_model(found, expected)
-    assert found.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
-    np.testing.assert_array_equal(found.predict_proba(other), expected.predict_proba(frame))
 
 
 FLOAT32 = {
@@ -477,17 +454,6 @@ class TestContract:
         search = GridSearchCV(LinearClassifier(random_state=0), {"alpha": [1e-4, 1e-1]}, cv=2).fit(frame, labels)
         assert search.best_score_ > 0.6
         assert cross_val_score(LinearClassifier(random_state=0), frame, labels, cv=2).mean() > 0.6
-
-    @pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
-    def test_copies(self, copied, problem):
-        frame, labels, _ = problem
-        model = LinearClassifier(random_state=0).fit(frame, labels)
-        twin = copied(model)
-        np.testing.assert_array_equal(twin.predict_proba(frame), model.predict_proba(frame))
-        new = frame.assign(job="pilot")
-        for one in (model, twin):
-            one.partial_fit(new, labels)
-        np.testing.assert_array_equal(twin.coef_, model.coef_)
 
     def test_column_transformer_in_front(self, problem):
         frame, labels, _ = problem

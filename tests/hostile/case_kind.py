@@ -22,8 +22,8 @@ class Kind(NamedTuple):
 
     name: str
     share: int
-    prepare: Callable[[Path, bool], Any]
     run: Callable[[Any, Random, Path, Note], None]
+    prepare: Callable[[Path, bool], Any] = lambda folder, few_forms: None
 
 
 class Case(NamedTuple):

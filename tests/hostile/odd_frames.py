@@ -14,21 +14,8 @@ import pyarrow as pa
 
 Cells = list[Any]
 _WORDS = [
-    "free",
-    "prize",
-    "CALL",
-    "lünch",
-    "naïve",
-    "ﬁne",
-    "e\u0301",
-    "日本",
-    "😀",
-    "n0w",
-    "don't",
-    "a-b",
-    "\u200b",
-    "\ud7ff",
-]
+    "free", "prize", "CALL", "lünch", "naïve", "ﬁne", "e\u0301", "日本", "😀", "n0w", "don't", "a-b", "\u200b", "\ud7ff"
+]  # fmt: skip
 _MIXED = [None, "text", "1.5", 1, 2.5, True, b"bytes", {}, [], (1,), 10**400, 1j, pd.NA, pd.NaT, np.nan, math.inf]
 _MIXED += [pd.Timestamp(0), datetime.date(2020, 1, 1), decimal.Decimal("0.1"), object, "", " ", "nan", "\0", "\ud800"]
 _GAP_WORDS = ["", " ", "NA", "nan", "None", "?", "-", "null"]
@@ -136,18 +123,9 @@ COLUMNS: dict[str, Callable[[int, Random], Any]] = {
 
 #: Those that a fit takes.
 _USUAL = [
-    "numbers",
-    "gaps",
-    "booleans",
-    "levels",
-    "texts",
-    "numbers in strings",
-    "dates",
-    "dates with zone",
-    "times",
-    "categories",
-    "codes",
-]
+    "numbers", "gaps", "booleans", "levels", "texts", "numbers in strings", "dates", "dates with zone", "times",
+    "categories", "codes"
+]  # fmt: skip
 
 
 def odd_frame(random: Random, n_rows: int, kinds: dict[str, str] | None = None) -> tuple[str, dict[str, str], Any]:

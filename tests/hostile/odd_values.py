@@ -12,22 +12,8 @@ from scipy import sparse
 
 _PLAIN = [None, True, False, 0, 1, -1, 2, 7, 2**31, -(2**63), 2**64, 10**400, -0.0, 0.5, 2.5, -1.5, 5e-324, 1e-300]
 _PLAIN += [
-    1e308,
-    -1e308,
-    math.nan,
-    math.inf,
-    -math.inf,
-    1j,
-    "",
-    "auto",
-    "nonsense",
-    "nan",
-    "\0",
-    "é",
-    "1",
-    b"x",
-    "x" * 300,
-]
+    1e308, -1e308, math.nan, math.inf, -math.inf, 1j, "", "auto", "nonsense", "nan", "\0", "é", "1", b"x", "x" * 300
+]  # fmt: skip
 _MAKERS = [
     list,
     lambda: [1.0],

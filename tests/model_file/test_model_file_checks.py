@@ -1,9 +1,7 @@
 """What a file holds is checked before it is used, though its SHA-256 is right."""
 
-import copy
 import os
 import socket
-from functools import reduce
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from safetensors import numpy as safetensors
 import model_container as container
 import sgdone
 from hostile.model_parts import with_metadata
-from hostile_files import refused
+from hostile_files import changed, entry, put, without
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, stopping
 from sgdone.model_file import ModelFileError
 
@@ -43,39 +41,9 @@ def all_parts(tmp_path_factory):
 
 
 @pytest.fixture
-def changed(all_parts, tmp_path):
-    """Change the parts of a file; loading it is an error that names the file."""
-
-    def check(name, change, match="holds no model"):
-        content, tensors = copy.deepcopy(all_parts[name])
-        change(content, tensors)
-        refused(tmp_path / "m", content, tensors, match)
-
-    return check
-
-
-def put(value, *way):
-    def change(content, tensors):
-        *before, last = way
-        reduce(lambda spot, key: spot[key], before, content)[last] = value
-
-    return change
-
-
-def without(*way):
-    def change(content, tensors):
-        *before, last = way
-        del reduce(lambda spot, key: spot[key], before, content)[last]
-
-    return change
-
-
-def entry(name, value):
-    def change(content, tensors):
-        tensors[name] = np.array(tensors[name])
-        tensors[name].flat[0] = value
-
-    return change
+def refused(all_parts, tmp_path):
+    """Loading a changed file is an error that names the file."""
+    return lambda name, change, match="holds no model": changed(tmp_path / "m", all_parts[name], change, match)
 
 
 def items(content):
@@ -84,23 +52,23 @@ def items(content):
 
 
 @pytest.mark.parametrize("position", [-1, 625, 2**31, "3", 3.0, None, True])
-def test_a_position_beyond_the_numbers_of_a_generator(position, changed):
+def test_a_position_beyond_the_numbers_of_a_generator(position, refused):
     def change(content, tensors):
         for pair in items(content)["state"]["items"]:
             if pair[0] == "pos":
                 pair[1] = position
 
-    changed("MT19937", change, "pos of a random state is")
+    refused("MT19937", change, "pos of a random state is")
 
 
 @pytest.mark.parametrize("name", GENERATORS)
-def test_every_part_of_a_random_state(name, all_parts, changed):
+def test_every_part_of_a_random_state(name, all_parts, refused):
     def every(content):
         return [*content["params"]["random_state"]["state"]["items"], *items(content)["state"]["items"]]
 
     for k in range(len(every(all_parts[name][0]))):
         for value in (-1, None, "x", 2**130, []):
-            changed(name, lambda content, _, k=k, value=value: every(content)[k].__setitem__(1, value))
+            refused(name, lambda content, _, k=k, value=value: every(content)[k].__setitem__(1, value))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -116,14 +84,14 @@ def test_every_part_of_a_random_state(name, all_parts, changed):
         ("rules", "results.0.rule_state.states.0.states.0.origin"),
     ],
 )
-def test_numbers_that_are_not_finite(name, tensor, value, changed):
-    changed(name, entry(tensor, value))
+def test_numbers_that_are_not_finite(name, tensor, value, refused):
+    refused(name, entry(tensor, value))
 
 
 @pytest.mark.parametrize("classes", [["a"], ["a", "a"], ["b", "a"], ["a", "b", "c"], [["a", "b"]]])
-def test_classes_that_no_fit_leaves(classes, changed):
+def test_classes_that_no_fit_leaves(classes, refused):
     codes = np.array(classes)[..., None].view("<u4")
-    changed("sgd", lambda _, tensors: tensors.__setitem__("classes_", codes))
+    refused("sgd", lambda _, tensors: tensors.__setitem__("classes_", codes))
 
 
 COEF = {"kind": "array", "dtype": "<f8", "tensor": "coef_"}
@@ -173,12 +141,12 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_other_things_that_no_fit_leaves(what, changed):
-    changed(*CHANGES[what])
+def test_other_things_that_no_fit_leaves(what, refused):
+    refused(*CHANGES[what])
 
 
 @pytest.mark.parametrize("change", ["negative", "too large", "other columns", "other rows", "text"])
-def test_a_trace_that_is_none(change, changed):
+def test_a_trace_that_is_none(change, refused):
     def spoil(content, tensors):
         table = content["attributes"]["trace_"]["table"]["items"]
         if change == "other columns":
@@ -191,7 +159,7 @@ def test_a_trace_that_is_none(change, changed):
             name = next(pair[1]["tensor"] for pair in table if pair[0] == "class")
             tensors[name] = tensors[name] + (5 if change == "too large" else -1)
 
-    changed("three", spoil)
+    refused("three", spoil)
 
 
 @pytest.mark.parametrize("metadata", [None, [], 3, "text"])

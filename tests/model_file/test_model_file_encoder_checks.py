@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import hostile_files
 import model_container as container
 import sgdone
-from hostile_files import refused
+from hostile_files import changed, refused
 from model_file.table_rows import FIRST, labels
 from sgdone import LinearClassifier, SGDClassifier
 from sgdone.state_file.plain_forms import from_stream, to_stream
@@ -41,18 +42,11 @@ def put(name, value):
 
 
 def entry(name, value, place=0):
-    def change(content, tensors):
-        tensors[f"encoder.{name}"] = tensors[f"encoder.{name}"].copy()
-        tensors[f"encoder.{name}"][place] = value
-
-    return change
+    return hostile_files.entry(f"encoder.{name}", value, place)
 
 
 def array(name, of):
-    def change(content, tensors):
-        tensors[f"encoder.{name}"] = of(tensors[f"encoder.{name}"])
-
-    return change
+    return hostile_files.array(f"encoder.{name}", of)
 
 
 def levels(of):
@@ -126,10 +120,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_no_encoder_leaves(what, stored_parts, tmp_path):
-    change, match = CHANGES[what]
-    content, tensors = copy.deepcopy(stored_parts["table"])
-    change(content, tensors)
-    refused(tmp_path / "m", content, tensors, match)
+    changed(tmp_path / "m", stored_parts["table"], *CHANGES[what])
 
 
 def test_an_encoder_that_does_not_fit_its_coefficients(stored_parts, tmp_path):
@@ -170,6 +161,4 @@ def test_names_of_other_columns(stored_parts, tmp_path):
 
 def test_kinds_that_are_none(stored_parts, tmp_path):
     for value in ({"kind": "dict", "items": [["x", "book"]]}, [1], "text"):
-        content, tensors = copy.deepcopy(stored_parts["table"])
-        content["params"]["columns"] = value
-        refused(tmp_path / "m", content, tensors)
+        changed(tmp_path / "m", stored_parts["table"], hostile_files.put(value, "params", "columns"))

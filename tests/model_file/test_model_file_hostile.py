@@ -10,7 +10,7 @@ from scipy import sparse
 
 import model_container as container
 import sgdone
-from hostile_files import refused
+from hostile_files import array, changed, put, refused, without
 from sgdone import SGDClassifier, solvers, stopping
 from sgdone.model_file import ModelFileError
 from sgdone.model_file.model import MODEL_FILE
@@ -50,9 +50,8 @@ def parts(tmp_path_factory):
     ids=str,
 )
 def test_values_that_are_none(code, parts, tmp_path):
-    content, tensors = copy.deepcopy(parts)
-    content["params"]["loss"] = code
-    refused(tmp_path / "m", content, tensors, "holds no model that sgdone .* can use .*: use that version")
+    match = "holds no model that sgdone .* can use .*: use that version"
+    changed(tmp_path / "m", parts, put(code, "params", "loss"), match)
 
 
 @pytest.mark.parametrize(
@@ -71,27 +70,20 @@ def test_values_that_are_none(code, parts, tmp_path):
     ],
 )
 def test_arrays_of_other_shapes(name, tensor, parts, tmp_path):
-    content, tensors = copy.deepcopy(parts)
-    tensors[name] = tensor
-    refused(tmp_path / "m", content, tensors, "holds no model")
+    changed(tmp_path / "m", parts, array(name, lambda _: tensor))
 
 
 def test_attributes_that_are_none(parts, tmp_path):
-    content, tensors = copy.deepcopy(parts)
-    content["attributes"]["__class__"] = 1
-    refused(tmp_path / "m", content, tensors, "no attribute of a SGDClassifier is called '__class__'")
-    content, tensors = copy.deepcopy(parts)
-    del content["attributes"]["verdict_"]
-    refused(tmp_path / "m", content, tensors, "holds no model")
+    match = "no attribute of a SGDClassifier is called '__class__'"
+    changed(tmp_path / "m", parts, put(1, "attributes", "__class__"), match)
+    changed(tmp_path / "m", parts, without("attributes", "verdict_"))
 
 
 @pytest.mark.parametrize(
     ("name", "value"), [("custom_loss", 5), ("custom_loss", {}), ("extra", 3), ("extra", {"a": 1})]
 )
 def test_other_parts_that_are_none(name, value, parts, tmp_path):
-    content, tensors = copy.deepcopy(parts)
-    content[name] = value
-    refused(tmp_path / "m", content, tensors, "holds no model")
+    changed(tmp_path / "m", parts, put(value, name))
 
 
 def test_a_header_too_deep(parts, tmp_path):

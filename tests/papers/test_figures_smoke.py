@@ -24,12 +24,7 @@ def _no_downloads(monkeypatch):
     def down(*_args, **_kwargs):
         raise URLError("tests download nothing")
 
-    for place in (
-        "images.fetch_openml",
-        "covertype.fetch_covtype",
-        "texts.fetch_20newsgroups",
-        "rcv1.fetch_rcv1",
-    ):
+    for place in ("images.fetch_openml", "covertype.fetch_covtype", "texts.fetch_20newsgroups", "rcv1.fetch_rcv1"):
         monkeypatch.setattr(f"sgdone.datasets.sets.{place}", down)
 
 

@@ -10,6 +10,7 @@ from sgdone.readers import file_parts as listing
 from sgdone.readers.file_parts import file_parts
 from sgdone.readers.input_files import input_files
 from sgdone.readers.table import DataError, ReadOptions
+from table_files import content
 
 
 def parts_of(paths, **options):
@@ -50,15 +51,13 @@ def test_many_row_groups_are_joined(parquet, monkeypatch):
 def test_errors_name_the_row_of_the_file(tmp_path):
     x = np.arange(500.0)
     x[350] = np.inf
-    pq.write_table(pa.table({"x": x, "y": x > 3}), tmp_path / "t.parquet", row_group_size=200)
+    table = pa.table({"x": x, "y": x > 3})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=200)
     parts = parts_of(tmp_path / "t.parquet").parts
     assert parts[0].read().X.num_rows == 200
     with pytest.raises(DataError, match=r"t\.parquet, row 351, column 'x': infinite value"):
         parts[1].read()
-    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as sink:
-        table = pa.table({"x": x, "y": x > 3})
-        with pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table, max_chunksize=200)
+    (tmp_path / "t.arrow").write_bytes(content(table, "arrow", 200))
     parts = parts_of(tmp_path / "t.arrow").parts
     assert [str(part).rpartition(", ")[2] for part in parts] == [f"record batch {k}" for k in (1, 2, 3)]
     with pytest.raises(DataError, match=r"t\.arrow, row 351, column 'x': infinite value"):

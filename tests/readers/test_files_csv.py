@@ -16,16 +16,6 @@ from sgdone.readers.reading import read
 from sgdone.readers.table import DataError
 
 
-@pytest.fixture
-def file(tmp_path):
-    def write(text, name="t.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 @given(
     hnp.arrays(
         np.float64,

@@ -11,15 +11,7 @@ from sgdone.machine import memory
 from sgdone.readers.reading import read
 from sgdone.readers.table import DataError
 
-
-@pytest.fixture
-def file(tmp_path):
-    def write(text, name="t.svm"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
+SUFFIX = "svm"
 
 
 @pytest.mark.parametrize("zero_based", [False, True])

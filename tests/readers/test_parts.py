@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import io
-import json
 import lzma
 import os
 import subprocess
@@ -16,14 +15,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
-import pyarrow.parquet as pq
 import pytest
+from in_parts import parts
 
 from sgdone.readers import table_from_arrow, text_blocks
 from sgdone.readers.input_files import input_files
 from sgdone.readers.reading import read, read_parts
 from sgdone.readers.table import DataError, ReadOptions
+from table_files import content
 
 N_ROWS = 101
 FORMATS = ["csv", "tsv", "parquet", "arrow", "arrows", "jsonl"]
@@ -51,32 +50,12 @@ def example(labels=("no", "yes")):
     )
 
 
-def content(table, form):
-    sink = pa.BufferOutputStream()
-    if form in ("csv", "tsv"):
-        arrow_csv.write_csv(table, sink, arrow_csv.WriteOptions(delimiter="," if form == "csv" else "\t"))
-    elif form == "parquet":
-        pq.write_table(table, sink, row_group_size=17)
-    elif form in ("arrow", "arrows"):
-        with (pa.ipc.new_file if form == "arrow" else pa.ipc.new_stream)(sink, table.schema) as writer:
-            writer.write_table(table, max_chunksize=23)
-    else:
-        lines = (json.dumps(row, default=datetime.isoformat, ensure_ascii=False) for row in table.to_pylist())
-        return "".join(f"{line}\n" for line in lines).encode()
-    return sink.getvalue().to_pybytes()
-
-
 def write(folder, table, form, n_files=1, compression=""):
     edges = np.linspace(0, table.num_rows, n_files + 1).astype(int)
     for number, (first, end) in enumerate(pairwise(edges)):
-        packed = COMPRESSIONS[compression](content(table.slice(first, end - first), form))
+        packed = COMPRESSIONS[compression](content(table.slice(first, end - first), form, 17))
         (folder / f"part-{number}.{form}{compression}").write_bytes(packed)
     return folder
-
-
-def parts(given, form=None, **options):
-    files = input_files(given)
-    return list(read_parts(files, ReadOptions(files[0].path, format=form, **options)))
 
 
 def assert_same(tables, whole):

@@ -6,28 +6,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from in_parts import column, parts
 from pyarrow import feather
 
 from sgdone.readers.input_files import input_files
 from sgdone.readers.reading import read, read_parts
 from sgdone.readers.table import DataError, ReadOptions
 from sgdone.readers.table_from_arrow import damage_explained
+from table_files import content
 
 
 def write(path, table):
-    if path.suffix == ".parquet":
-        pq.write_table(table, path, row_group_size=1000, write_page_checksum=True)
-    else:
-        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table, max_chunksize=1000)
-
-
-def parts(folder, **options):
-    return list(read_parts(input_files(folder), ReadOptions(folder, **options)))
-
-
-def column(tables):
-    return pa.concat_tables([table.X for table in tables]).column("a")
+    path.write_bytes(content(table, path.suffix[1:], 1000, write_page_checksum=True))
 
 
 @pytest.fixture(params=["parquet", "arrow"])
@@ -83,10 +73,10 @@ def test_rows_are_counted_from_the_beginning_of_each_file(tmp_path, form):
 def test_a_damaged_row_group(tmp_path):
     path = tmp_path / "t.parquet"
     write(path, pa.table({"a": np.random.default_rng(0).normal(size=3000), "y": np.zeros(3000)}))
-    content = bytearray(path.read_bytes())
+    damaged = bytearray(path.read_bytes())
     start = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
-    content[start + 1000 : start + 1100] = bytes(100)
-    path.write_bytes(content)
+    damaged[start + 1000 : start + 1100] = bytes(100)
+    path.write_bytes(damaged)
     tables = read_parts(input_files(path), ReadOptions(path))
     assert next(tables).X.num_rows == 1000
     with pytest.raises(
@@ -122,12 +112,12 @@ def test_arrow_files_that_are_cut_off(tmp_path, cut):
             read_all(path)
 
 
-@pytest.mark.parametrize(("content", "message"), [
+@pytest.mark.parametrize(("data", "message"), [
     (b"", "is empty"), (b"FEA1" + bytes(100), "version 1 of Feather"), (b"a,b\n" * 30, "cannot be read as Arrow"),
     (b"ARROW1\0\0", "cannot be read as Arrow"),
 ])  # fmt: skip
-def test_what_is_not_arrow(tmp_path, content, message):
-    (tmp_path / "t.feather").write_bytes(content)
+def test_what_is_not_arrow(tmp_path, data, message):
+    (tmp_path / "t.feather").write_bytes(data)
     with pytest.raises(DataError, match=message):
         read(tmp_path / "t.feather")
 
@@ -145,12 +135,10 @@ def test_dictionaries_and_compressed_buffers(tmp_path):
 def test_a_damaged_length_takes_no_memory(tmp_path):
     path = tmp_path / "t.arrows"
     table = pa.table({"a": [1.0, 2.0], "y": [0, 1]})
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    content = bytearray(path.read_bytes())
-    schema_size = int.from_bytes(content[4:8], "little")
-    content[8 + schema_size + 4 : 8 + schema_size + 8] = (2**31 - 8).to_bytes(4, "little")
-    path.write_bytes(content)
+    changed = bytearray(content(table, "arrows"))
+    schema_size = int.from_bytes(changed[4:8], "little")
+    changed[8 + schema_size + 4 : 8 + schema_size + 8] = (2**31 - 8).to_bytes(4, "little")
+    path.write_bytes(changed)
     with pytest.raises(DataError, match="record batch 1: cannot be read as Arrow"):
         parts(path)
 

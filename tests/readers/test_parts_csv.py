@@ -5,10 +5,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from in_parts import column, parts
 
 from sgdone.readers import text_blocks
 from sgdone.readers.input_files import input_files
-from sgdone.readers.reading import read, read_as_written, read_parts, written_parts
+from sgdone.readers.reading import read, read_as_written, written_parts
 from sgdone.readers.table import DataError, ReadOptions
 from sgdone.readers.text_blocks import whole_rows
 
@@ -30,14 +31,6 @@ def file(tmp_path):
         return path
 
     return write
-
-
-def parts(path, **options):
-    return list(read_parts(input_files(path), ReadOptions(path, **options)))
-
-
-def column(tables, name="a"):
-    return pa.concat_tables([table.X for table in tables]).column(name)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +76,7 @@ def test_contradictions_name_the_line(file, head, cell, message, before):
 def test_a_cell_within_the_beginning_decides(tmp_path):
     (tmp_path / "1.csv").write_text("a,y\n1,0\n")
     (tmp_path / "2.csv").write_text("a,y\nx,0\n")
-    found = list(read_parts(input_files(tmp_path), ReadOptions(tmp_path)))
-    assert column(found).to_pylist() == ["1", "x"]
+    assert column(parts(tmp_path)).to_pylist() == ["1", "x"]
 
 
 @pytest.mark.parametrize(
@@ -141,25 +133,24 @@ def test_a_quote_left_open_in_a_large_file(tmp_path, monkeypatch):
 def test_every_file_needs_a_header(tmp_path, header):
     (tmp_path / "1.csv").write_text("a,s,y\n1,x,0\n")
     (tmp_path / "2.csv").write_text(header + "1,2,0\n")
-    files = input_files(tmp_path)
     if header:
-        assert len(list(read_parts(files, ReadOptions(tmp_path)))) == 2
+        assert len(parts(tmp_path)) == 2
     else:
         with pytest.raises(DataError, match=r"2\.csv, line 1: contains numbers .* instead of column names"):
-            list(read_parts(files, ReadOptions(tmp_path)))
+            parts(tmp_path)
 
 
 def test_without_a_header(tmp_path):
     (tmp_path / "1.csv").write_text('\ufeff1,"two\nlines",0\n')
     (tmp_path / "2.csv").write_text("3,four,1\n")
-    tables = list(read_parts(input_files(tmp_path), ReadOptions(tmp_path, header=False, label="3", separator=",")))
+    tables = parts(tmp_path, header=False, label="3", separator=",")
     assert [table.X.to_pydict() for table in tables] == [
         {"x1": [1.0], "x2": ["two\nlines"]},
         {"x1": [3.0], "x2": ["four"]},
     ]
     (tmp_path / "2.csv").write_text("3,four\n")
     with pytest.raises(DataError, match=r"2\.csv: has no column 'x3'"):
-        list(read_parts(input_files(tmp_path), ReadOptions(tmp_path, header=False, label="3", separator=",")))
+        parts(tmp_path, header=False, label="3", separator=",")
 
 
 CELLS = st.sampled_from(["1", "", "x", '"q"', '"a""b"', '"two\nlines"', '5" wide', '"a"b', " ", '"a,b\n\n"'])

@@ -4,12 +4,12 @@ import json
 
 import pyarrow as pa
 import pytest
+from in_parts import column, parts
 
 from sgdone.readers import text_blocks
 from sgdone.readers.formats import json_lines
-from sgdone.readers.input_files import input_files
-from sgdone.readers.reading import read, read_parts
-from sgdone.readers.table import DataError, ReadOptions
+from sgdone.readers.reading import read
+from sgdone.readers.table import DataError
 
 
 @pytest.fixture(autouse=True)
@@ -29,14 +29,6 @@ def file(tmp_path):
         return tmp_path / name
 
     return write
-
-
-def parts(path, **options):
-    return list(read_parts(input_files(path), ReadOptions(path, **options)))
-
-
-def column(tables, name="a"):
-    return pa.concat_tables([table.X for table in tables]).column(name)
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.ndjson", "t.json", "t"])
@@ -84,8 +76,7 @@ def test_dates(file):
 def test_missing_keys_and_files_without_a_column(file, tmp_path):
     file({"a": 1, "y": 0}, {"y": 1}, name="1.jsonl")
     file({"y": 1, "b": "x"}, name="2.jsonl")
-    tables = list(read_parts(input_files(tmp_path), ReadOptions(tmp_path)))
-    assert [table.X.to_pydict() for table in tables] == [
+    assert [table.X.to_pydict() for table in parts(tmp_path)] == [
         {"a": [1.0, None], "b": [None, None]},
         {"a": [None], "b": ["x"]},
     ]
@@ -177,4 +168,4 @@ def test_a_line_that_is_null_is_named(tmp_path, text):
     (tmp_path / "t.jsonl").write_text(text)
     line = 1 + text[: text.index("null")].count("\n")
     with pytest.raises(DataError, match=rf"t\.jsonl, line {line}: "):
-        list(read_parts(input_files(tmp_path / "t.jsonl"), ReadOptions(tmp_path / "t.jsonl", label="y")))
+        parts(tmp_path / "t.jsonl", label="y")

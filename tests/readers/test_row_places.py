@@ -8,7 +8,6 @@ import re
 import sys
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from sgdone import LinearClassifier, LinearRegressor, files
@@ -18,6 +17,7 @@ from sgdone.readers.input_files import input_files
 from sgdone.readers.reading import read_parts
 from sgdone.readers.table import DataError, ReadOptions
 from sgdone.readers.text_blocks import TextBlock, row_lines
+from table_files import content
 
 #: The first of two bad cells is in the fifth row, after a blank line and a cell with a line break.
 CSV = 't,a,y\nu,1,0\n\n"u\n""v",2,1\nu,3,\nw,4,1\nu,abc,0\nv,x,1\n'
@@ -27,25 +27,12 @@ JSON = "".join(json.dumps({"a": a, "y": y}) + "\n" * (1 + (a == "1")) for a, y i
 TABLE = pa.table({"a": CELLS, "y": LABELS})
 
 
-def parquet(table):
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, row_group_size=2)
-    return sink.getvalue().to_pybytes()
-
-
-def arrow(table):
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table, max_chunksize=2)
-    return sink.getvalue().to_pybytes()
-
-
 CASES = {
     "t.csv": (CSV.encode(), "line 8"),
     "t.csv.gz": (gzip.compress(CSV.encode()), "line 8"),
     "t.jsonl": (JSON.encode(), "line 6"),
-    "t.parquet": (parquet(TABLE), "row 5"),
-    "t.arrow": (arrow(TABLE), "row 5"),
+    "t.parquet": (content(TABLE, "parquet", 2), "row 5"),
+    "t.arrow": (content(TABLE, "arrow", 2), "row 5"),
 }
 
 #: Files without a bad cell.

@@ -52,6 +52,8 @@ FRAMES = {
     "pandas, nullable types": lambda table, *_: table.to_pandas().convert_dtypes(),
     "pandas, Arrow types": lambda table, *_: table.to_pandas(types_mapper=pd.ArrowDtype),
     "polars": lambda table, *_: pl.from_arrow(table),
+    "record batch": lambda table, *_: table.combine_chunks().to_batches()[0],
+    "chunks": lambda table, *_: pa.concat_tables([table[:50], table[50:]]),
     "CSV": from_csv,
     "Parquet": from_parquet,
 }
@@ -69,6 +71,7 @@ def test_the_same_model(source, table, labels, expected, tmp_path):
     assert found.get_feature_names_out().tolist() == expected.get_feature_names_out().tolist()
     np.testing.assert_array_equal(found.coef_, expected.coef_)
     np.testing.assert_array_equal(found.intercept_, expected.intercept_)
+    np.testing.assert_array_equal(found.predict_proba(frame), expected.predict_proba(table))
 
 
 def test_all_kinds_of_columns_take_part(expected):

@@ -10,7 +10,6 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from sgdone.readers import numeric_lines
 from sgdone.readers.formats.svmlight import read_svmlight_parts
 from sgdone.readers.reading import read
 from sgdone.readers.table import DataError, ReadOptions
@@ -64,17 +63,6 @@ def rows_of(tables):
             row = slice(X.indptr[i], X.indptr[i + 1])
             rows.append(dict(zip((X.indices[row] + 1).tolist(), X.data[row].tolist(), strict=True)))
     return labels, rows
-
-
-@pytest.fixture
-def in_pieces(monkeypatch):
-    """Sets the size of blocks and the number of threads."""
-
-    def change(block, threads):
-        monkeypatch.setattr(numeric_lines, "BLOCK", block)
-        monkeypatch.setattr(numeric_lines, "n_threads", lambda: threads)
-
-    return change
 
 
 def written(folder, content, name="t.svm"):

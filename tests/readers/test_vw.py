@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from sklearn.utils import murmurhash3_32
 
-from sgdone.readers import numeric_lines
-from sgdone.readers.formats import vw
 from sgdone.readers.formats.vw import read_vw_parts
 from sgdone.readers.reading import read
 from sgdone.readers.table import DataError, ReadOptions
@@ -17,28 +15,8 @@ from tiers import slow
 
 #: `vw --audit -b 18 --noconstant` (9.11) on this line printed these columns and values.
 AUDITED = "1 |f abc:2 12 :3 :4 |7:0.5 x y:2 | z 5"
+SUFFIX = "vw"
 COLUMNS = {1403: 2, 34887: 1, 34875: 3, 34876: 4, 13408: 0.5, 132948: 1, 170519: 1, 5: 1}
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(text, name="t.vw"):
-        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-        return tmp_path / name
-
-    return write
-
-
-@pytest.fixture
-def in_pieces(monkeypatch):
-    """Sets the size of blocks and the number of threads."""
-
-    def change(block, threads):
-        monkeypatch.setattr(numeric_lines, "BLOCK", block)
-        monkeypatch.setattr(numeric_lines, "n_threads", lambda: threads)
-        monkeypatch.setattr(vw, "_FIRST_SIZE", 2)
-
-    return change
 
 
 def row(table, i):

@@ -103,4 +103,4 @@ def _predict(model: Any, call: str, known: dict[str, Any], random: Random, note:
     answer(lambda: getattr(model, way)(X), argument_error)
 
 
-KIND = Kind("calls", 1, _prepare, _run)
+KIND = Kind("calls", 1, _run, _prepare)

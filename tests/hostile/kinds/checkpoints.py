@@ -84,4 +84,4 @@ def _run(stored: dict[str, Any], random: Random, folder: Path, note: Note) -> No
     read_checkpoint(folder / "again")
 
 
-KIND = Kind("checkpoints", 2, _prepare, _run)
+KIND = Kind("checkpoints", 2, _run, _prepare)

@@ -129,4 +129,4 @@ def _fit(path: Path, folder: Path, options: dict[str, Any], random: Random, note
     answer(lambda: fit_and_report(arguments), problem_with)
 
 
-KIND = Kind("data", 1, _prepare, _run)
+KIND = Kind("data", 1, _run, _prepare)

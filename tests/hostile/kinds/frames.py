@@ -19,10 +19,6 @@ _ROW_COUNTS = (1, 2, 3, 24, 24, 24, 150)
 _CHOICES = ("number", "category", "text", "date", "drop")
 
 
-def _prepare(folder: Path, few_forms: bool) -> None:
-    """Nothing is shared."""
-
-
 def _run(_: None, random: Random, folder: Path, note: Note) -> None:
     estimator = random.choice(_ESTIMATORS)
     words, kinds, frame = odd_frame(random, random.choice(_ROW_COUNTS))
@@ -128,4 +124,4 @@ def _outcome(model: Any, way: str, frame: Any) -> Any:
         return str(error)
 
 
-KIND = Kind("frames", 2, _prepare, _run)
+KIND = Kind("frames", 2, _run)

@@ -37,11 +37,7 @@ def _prepare(folder: Path, few_forms: bool) -> dict[str, Any]:
     """Storages, and registered names of methods and losses."""
     if few_forms:
         return {"storage": ["dense", "CSR"], "solver": ["asgd", "sgd"], "loss": []}
-    return {
-        "storage": [*_STORAGES],
-        "solver": [*names(SingleModel, solvers)],
-        "loss": [*names(Loss, losses)],
-    }
+    return {"storage": [*_STORAGES], "solver": [*names(SingleModel, solvers)], "loss": [*names(Loss, losses)]}
 
 
 def _run(known: dict[str, Any], random: Random, folder: Path, note: Note) -> None:
@@ -138,4 +134,4 @@ _WAYS: dict[str, Callable[[Any, Any, Any, Any], None]] = {
     "partitions": _partitions,
 }
 
-KIND = Kind("layouts", 1, _prepare, _run)
+KIND = Kind("layouts", 1, _run, _prepare)

@@ -22,10 +22,6 @@ from ..judging import answer, only
 _NAMES = ("a", "b", "c 1", "_hidden", ".x", "d-10", "d-9")
 
 
-def _prepare(folder: Path, few_forms: bool) -> None:
-    return None
-
-
 def _run(_: None, random: Random, folder: Path, note: Note) -> None:
     top = folder / "links"
     shutil.rmtree(top, ignore_errors=True)
@@ -108,4 +104,4 @@ def _content(number: int) -> str:
     return "a,label\n" + "".join(f"{number}.{row},{row % 2}\n" for row in range(number + 2))
 
 
-KIND = Kind("links", 1, _prepare, _run)
+KIND = Kind("links", 1, _run)

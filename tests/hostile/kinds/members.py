@@ -28,10 +28,6 @@ _LINES = {"csv": "{row}.5,{label}\n", "svm": "{label} 1:{row}.5\n", "vw": "{labe
 _HEADER = 12
 
 
-def _prepare(folder: Path, few_forms: bool) -> None:
-    return None
-
-
 def _run(_: None, random: Random, folder: Path, note: Note) -> None:
     compression, form = random.choice(list(_COMPRESSIONS)), random.choice(list(_LINES))
     pack = _COMPRESSIONS[compression]
@@ -72,4 +68,4 @@ def _run(_: None, random: Random, folder: Path, note: Note) -> None:
         assert n_rows == sum(sizes), f"{n_rows} rows instead of {sum(sizes)}"
 
 
-KIND = Kind("members", 1, _prepare, _run)
+KIND = Kind("members", 1, _run)

@@ -220,4 +220,4 @@ def _shown(model: Any) -> str:
     return re.sub(r" at 0x\w+", "", repr(model.get_params()))
 
 
-KIND = Kind("models", 10, _prepare, _run)
+KIND = Kind("models", 10, _run, _prepare)

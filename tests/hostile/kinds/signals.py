@@ -173,4 +173,4 @@ def _check(holds: bool, problem: str) -> None:
         raise AssertionError(problem)
 
 
-KIND = Kind("signals", 1, _prepare, _run)
+KIND = Kind("signals", 1, _run, _prepare)

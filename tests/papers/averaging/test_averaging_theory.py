@@ -156,6 +156,15 @@ def test_arguments_that_make_no_sense_are_refused(changed, message):
         averaged_error_bound(**given)
 
 
+def test_times_and_variances_that_make_no_sense_are_refused():
+    given = {**ONE, "gamma0": 1.0, "a": 0.0, "c": 0.0}
+    with pytest.raises(ValueError, match=r"t=0\.0 is not a whole number of 1 or more"):
+        expected_errors([3, 0], **given)
+    del given["S"]
+    with pytest.raises(ValueError, match=r"noise=-1\.0 is not a finite number of 0 or more"):
+        expected_regression_errors([1], **given, noise=-1.0)
+
+
 def by_matrices(t, A, S, start_error, schedule):
     """E‖Δ_t‖²_A and E‖Δ̄_t‖²_A as sums over the noise of each step, from the products of Lemma 11."""
     steps, identity = schedule(np.arange(1, t + 1)), np.eye(len(A))
@@ -217,22 +226,6 @@ def test_simulated_regressions_have_the_expected_errors(rng):
             for vectors, expected in ((error, exact.last), (total / t, exact.averaged)):
                 squares = np.einsum("ri,ij,rj->r", vectors, A, vectors)
                 assert abs(squares.mean() - expected[times.index(t)]) < 4 * squares.std() / np.sqrt(runs)
-
-
-@pytest.mark.parametrize(
-    ("times", "message"),
-    [
-        ([3, 0], "t=0.0 is not a whole number of 1 or more"),
-    ],
-)
-def test_times_that_make_no_sense_are_refused(times, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        expected_errors(times, A=[[1.0]], S=[[1.0]], start_error=[1.0], gamma0=1.0, a=0.0, c=0.0)
-
-
-def test_a_negative_variance_is_refused():
-    with pytest.raises(ValueError, match=re.escape("noise=-1.0 is not a finite number of 0 or more")):
-        expected_regression_errors([1], A=[[1.0]], noise=-1.0, start_error=[1.0], gamma0=1.0, a=0.0, c=0.0)
 
 
 GIVEN = {"lambda0": 0.02, "gamma0": 0.5, "a": 0.02, "c": 2 / 3}

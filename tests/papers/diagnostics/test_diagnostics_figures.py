@@ -56,12 +56,7 @@ def test_other_correlations_are_not_counted():
     (rows,) = measure_all(experiment)
     assert len(experiment.claims(rows)) == 4
     tried = [each.what.partition(":")[0] for each in experiment.also_tried(rows)]
-    assert tried == [
-        "correlation 0",
-        "correlation 0.6",
-        "correlation 0.9",
-        "γ = 0.02",
-    ]
+    assert tried == ["correlation 0", "correlation 0.6", "correlation 0.9", "γ = 0.02"]
 
 
 # Table 1

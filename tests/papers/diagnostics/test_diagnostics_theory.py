@@ -152,11 +152,6 @@ def test_an_assumption_that_fails_is_named(case):
         isgd_error_bound(10, 1.0, arguments.get("gamma", 0.05), **given)
 
 
-def test_the_number_of_steps_is_whole():
-    with pytest.raises(ValueError, match=re.escape("n=-1 is not a whole number of 0 or more")):
-        isgd_error_bound(-1, 1.0, 0.05, **constants(2.0, 6.0))
-
-
 PAIRS = 400_000
 #: The example on which the printed Theorem 4 was found wrong.
 EXAMPLE = {"error": np.array([0.7, 0.0, 0.0, 0.0, 0.0]), "gamma": 0.05, "covariance": np.eye(5), "noise": 2.25}
@@ -321,6 +316,10 @@ def test_the_step_threshold_is_where_the_proofs_bound_changes_sign():
 
 IDENTITY = {"C": np.eye(2), "D": np.eye(2), "c2": 1.0}
 REFUSED = {
+    "steps": (lambda: isgd_error_bound(-1, 1.0, 0.05, **constants(2.0, 6.0)),
+              "n=-1 is not a whole number of 0 or more"),
+    "shrinkage": (lambda: pflug_drift_implicit_as_printed([1.0, 0.0], 1.0, noise=1.0, shrinkage=1.5, **IDENTITY),
+                  "λ_γ of Theorem 4 is 1 or less; found shrinkage=1.5"),
     "no step": (lambda: pflug_drift([1.0, 0.0], 0.0, noise=1.0, **IDENTITY), "gamma=0.0 is not a positive finite"),
     "noise": (lambda: pflug_drift([1.0, 0.0], 1.0, noise=-1.0, **IDENTITY), "noise=-1.0 is not a finite number of 0"),
     "sizes": (lambda: pflug_drift([1.0], 1.0, noise=1.0, **IDENTITY), "C has the shape (2, 2) where (1, 1) is wanted"),
@@ -338,8 +337,3 @@ def test_arguments_that_make_no_sense_are_refused(case):
     call, message = REFUSED[case]
     with pytest.raises(ValueError, match=re.escape(message)):
         call()
-
-
-def test_a_shrinkage_above_1_is_no_shrinkage():
-    with pytest.raises(AssumptionError, match=re.escape("λ_γ of Theorem 4 is 1 or less; found shrinkage=1.5")):
-        pflug_drift_implicit_as_printed([1.0, 0.0], 1.0, noise=1.0, shrinkage=1.5, **IDENTITY)
