@@ -37,7 +37,7 @@ from sgdone.bank.returned_model import (
     intercept_shift,
     loss_of,
 )
-from sgdone.interfaces.method import FoundModel, Method, Report
+from sgdone.interfaces.method import EndedPhase, Method, Report
 from sgdone.interfaces.objective import Judgement, Model, Objective
 from sgdone.interfaces.stop_rule import Needs, Pause, Status, Stop, Watch
 from sgdone.kernels.bank import NO_FOLD
@@ -48,6 +48,7 @@ from sgdone.rows.rows import LEVEL, Block, Rows, check_rows
 from sgdone.rows.source import Stream
 from sgdone.rows.validation_rows import FEWEST, USUAL, ValidationRows
 from sgdone.steps.step_size import StepSize
+from sgdone.sums.system import curvature
 from sgdone.sums.units import WINDOW, roles_of
 
 _WORSE_THAN_CONSTANT = "The features may not predict the labels at all: check both, or give a larger alpha."
@@ -327,15 +328,27 @@ class Bank(Method):
         """The last judgement; once the run has ended, that of the model returned."""
         return state.run.evaluations.judgement
 
-    def state_at(self, found: FoundModel) -> BankState:
-        """State with a single candidate, at a model that the exact phase has found."""
-        return BankState.at_model(found)
-
-    def moved_to(self, state: BankState, model: Model) -> BankState:
-        """The state, whose leader is the model."""
-        state.adopt(model)
-        state.run.solution = model
-        return state
+    def continue_at(self, objective: Objective, stream: Stream, found: EndedPhase, last: BankState | None) -> BankState:
+        """The last state, moved to the model of the exact phase; with rows in memory, a new one with one candidate."""
+        if last is not None and found.method is self:
+            return last
+        if last is not None and not stream.source.in_memory:
+            last.adopt(found.model)
+            last.run.solution = found.model
+            return last
+        block, alpha = stream.block, found.method.objective(found.state).known_alpha
+        # With classes the curvature depends on the loss only, and the rows need not be shuffled.
+        window = block.used(0, WINDOW) if objective.is_regression else np.empty(0, np.uint64)
+        return BankState.at_model(
+            found.model,
+            objective,
+            alpha,
+            found.state.units,
+            rows=block.n_used,
+            weight=block.total_weight / block.n_used,
+            smoothness=curvature(objective, block.labels[window]),
+            frequency=stream.source.frequency,
+        )
 
     def solution(self, state: BankState) -> Model:
         """The best model once the run has ended, the leader's average before."""

@@ -23,7 +23,6 @@ from sgdone.bank.evaluation import (
     worth_keeping,
 )
 from sgdone.bank.models import Advance, Models
-from sgdone.interfaces.method import FoundModel
 from sgdone.interfaces.objective import Estimate, Model, Objective
 from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels.bank import ALL_ROWS, DECAY_ROWS, LEAVES_OUT, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE, STEPS
@@ -199,19 +198,47 @@ class BankState:
         return state
 
     @classmethod
-    def at_model(cls, found: FoundModel) -> "BankState":
-        """A state with a single candidate, at a model that another phase has found."""
-        objective, units, n_rows = found.objective, found.units.copy(), found.rows * found.frequency
-        candidate = Candidate(1.0, found.alpha * n_rows / (found.smoothness if objective.is_regression else 1.0))
+    def at_model(
+        cls,
+        model: Model,
+        objective: Objective,
+        alpha: float,
+        units: Units,
+        *,
+        rows: int,
+        weight: float,
+        smoothness: float,
+        frequency: float = 1.0,
+    ) -> "BankState":
+        """A state with a single candidate, at a model that another phase has found, as after one pass.
+
+        Parameters
+        ----------
+        model : Model
+            In the user's units.
+        objective, alpha : Objective, float
+            Objective as it was given, and the penalty.
+        units : Units
+            Units of the columns, which are copied.
+        rows, weight : int, float
+            Number of rows with a positive weight, and their mean weight.
+        smoothness : float
+            Curvature of the loss, for step sizes.
+        frequency : float
+            Number of rows that a row of weight 1 stands for.
+        """
+        units, n_rows = units.copy(), rows * frequency
+        candidate = Candidate(1.0, alpha * n_rows / (smoothness if objective.is_regression else 1.0))
         coef, intercept = _no_coef(objective, units.n_features), np.zeros(objective.n_outputs)
-        models = Models.at(objective, [candidate], found.dtype, coef, intercept)
-        state = cls(objective, units, models, candidate, smoothness=found.smoothness, weight=found.weight)
+        models = Models.at(objective, [candidate], model.coef.dtype, coef, intercept)
+        state = cls(objective, units, models, candidate, smoothness=smoothness, weight=weight)
         known = units.scale > 0
         sizes = np.divide(units.squares, (units.lift * units.scale) ** 2, out=np.zeros(known.size), where=known)
         state.energy = float(sizes.sum()) / max(1, units.rows) + float(objective.fit_intercept) or 1.0
-        state.adopt(found.model)
-        models.numbers[:, STEPS] = found.rows
+        state.adopt(model)
+        models.numbers[:, STEPS] = rows
         state.set_penalties(n_rows)
+        state.in_units = None
         return state
 
     def scaled(self, block: Block) -> Block:

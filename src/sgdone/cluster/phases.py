@@ -14,7 +14,7 @@ from sgdone.bank.models import Models
 from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.partition_source import LabelledSum, PartitionSource
 from sgdone.cluster.statistics import LabelSums, RowStatistics
-from sgdone.interfaces.method import EndedPhase, FoundModel, Method, Report
+from sgdone.interfaces.method import EndedPhase, Method, Report
 from sgdone.interfaces.objective import Judgement, Model, Objective
 from sgdone.interfaces.stop_rule import Needs, Status, Stop, StopRule, Watch
 from sgdone.kernels.bank import NO_FOLD
@@ -274,16 +274,18 @@ class AverageOfPartitions(Method):
             return objective
         return replace(objective, alpha=state.lead.penalty / self.source.total_weight)
 
-    def state_after(self, state: Any, main: Method, before: Any, stream: Stream) -> BankState:
-        """State for further training: a bank with one candidate at the model."""
-        return self.bank_at(self.solution(state), state.system.objective, self.objective(state).known_alpha)
-
-    def bank_at(self, model: Model, objective: Objective, alpha: float) -> BankState:
-        """A bank with a single candidate at the model, as if it had been trained in one pass."""
-        statistics = self.source.statistics
-        weight, smoothness = statistics.weight / statistics.rows, smoothness_of(objective, statistics.labels)
-        known = self.units, statistics.rows, weight, smoothness, np.dtype(np.float64), 1.0
-        return BankState.at_model(FoundModel(self, objective, alpha, model, *known))
+    def continue_at(self, objective: Objective, stream: Stream, found: EndedPhase, last: Any) -> BankState:
+        """State for further training: a bank with one candidate at the model, as if it had been trained in one pass."""
+        statistics, alpha = self.source.statistics, found.method.objective(found.state).known_alpha
+        return BankState.at_model(
+            found.model,
+            objective,
+            alpha,
+            self.units,
+            rows=statistics.rows,
+            weight=statistics.weight / statistics.rows,
+            smoothness=smoothness_of(objective, statistics.labels),
+        )
 
     def review(self, state: AverageState, ended: Stop, feature_names: Any) -> Stop:
         """Add to a spent budget that a first model takes some rounds."""
@@ -338,10 +340,6 @@ class ExactOnPartitions(ExactPhase):
         path = SummedPath(problem, chosen, average.unit, self.average.seed, chooses=given is None)
         units, kept = self.average.units, progressive_loss(average)
         return ExactState(source, path, n_rows, n_rows, weight, np.float64, units, each_counts=True, evidence=kept)
-
-    def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
-        """A bank with one candidate at the model."""
-        return self.average.bank_at(self.solution(state), state.objective, self.objective(state).known_alpha)
 
     def summary(self, state: ExactState) -> str:
         """The remaining gain, as text, in units of the estimation noise p/(2n)."""

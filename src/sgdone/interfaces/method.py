@@ -78,45 +78,6 @@ class EndedPhase:
     ended: Stop
 
 
-@final
-@dataclass(frozen=True)
-class FoundModel:
-    """Model that a phase has found instead of the main method, in place of a state of that method.
-
-    The state is made by `copy`, where training continues.
-    """
-
-    #: The method that can train further.
-    main: "Method"
-    #: Objective as it was given, and the penalty.
-    objective: Objective
-    alpha: float
-    #: In the user's units.
-    model: Model
-    units: Any
-    #: Number of rows with a positive weight, and their mean weight.
-    rows: int
-    weight: float
-    #: Curvature of the loss, for step sizes.
-    smoothness: float
-    dtype: Any
-    #: Number of rows that a row of weight 1 stands for.
-    frequency: float
-
-    @property
-    def steps(self) -> int:
-        """Number of rows, as after one pass."""
-        return self.rows
-
-    def copy(self) -> Any:
-        """State of the main method at the model."""
-        return self.main.state_at(self)
-
-    def at_columns(self, columns: NDArray[np.int64], n_features: int) -> Any:
-        """State of the main method, with its features as some of ``n_features`` columns."""
-        return self.copy().at_columns(columns, n_features)
-
-
 class Method(ABC):
     """A method, which is a phase of a run or all of it.
 
@@ -231,17 +192,11 @@ class Method(ABC):
         """Whether its model is to be returned instead of the model of the phase before."""
         return True
 
-    def state_after(self, state: Any, main: "Method", before: Any, stream: Stream) -> Any:
-        """The state to continue from: one of the main method, whose last state was ``before``, at the model found."""
-        return state
-
-    def state_at(self, found: "FoundModel") -> Any:
-        """State at a model that another phase has found, as after one pass."""
-        raise TypeError(f"{self!r} cannot be continued from another phase")
-
-    def moved_to(self, state: Any, model: Model) -> Any:
-        """The state, moved to a model that another phase has found after this one."""
-        raise TypeError(f"{self!r} cannot be continued from another phase")
+    def continue_at(self, objective: Objective, stream: Stream, found: EndedPhase, last: Any) -> Any:
+        """State of the main method at the model found by a phase; ``last`` is its own last state, if it was trained."""
+        if found.method is not self:
+            raise TypeError(f"{self!r} cannot be continued from another phase")
+        return found.state
 
     @abstractmethod
     def solution(self, state: Any) -> Model:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.method import EndedPhase, FoundModel, Method, Report
+from sgdone.interfaces.method import EndedPhase, Method, Report
 from sgdone.interfaces.objective import FIT_VARIANCE, Estimate, Judgement, Model, Objective, mean
 from sgdone.interfaces.stop_rule import NEVER, Needs, Status, Stop, StopRule, Watch
 from sgdone.machine.threads import single_thread
@@ -34,8 +34,8 @@ from sgdone.steps.step_size import StepSize
 from sgdone.stopping import Decrement
 from sgdone.sums.row_sum import MemoryRows, RowSource, rows_of
 from sgdone.sums.second_order import derivatives
-from sgdone.sums.system import System, curvature, is_worse_than_constant
-from sgdone.sums.units import WINDOW, Units
+from sgdone.sums.system import System, is_worse_than_constant
+from sgdone.sums.units import Units
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,8 @@ class ExactState:
     n_used: int
     weight: float
     dtype: Any
-    units: Units
+    #: Units as the columns were measured.
+    measured: Units
     #: Validation loss of the previous phase.
     before: Judgement | None = None
     #: Whether each sum is a reading of its own.
@@ -73,6 +74,11 @@ class ExactState:
 
     def __post_init__(self) -> None:
         self.readings = SearchRunner(self.rows, self.path.evaluations(), each_counts=self.each_counts)
+
+    @property
+    def units(self) -> Units:
+        """Units in which the penalty acts, and in which training can continue."""
+        return self.path.units(self.measured)
 
     @property
     def objective(self) -> Objective:
@@ -251,24 +257,6 @@ class ExactInMemory(ExactPhase):
         if state.judgement is None and state.path.best.losses.size:
             state.judgement = replace(self._judge(state), decrement=float("nan"))
 
-    def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
-        """The model, at which the main method can make a state."""
-        block, found = stream.block, self.objective(state)
-        # With classes the curvature depends on the loss only, and the rows need not be shuffled.
-        window = block.used(0, WINDOW) if found.is_regression else np.empty(0, np.uint64)
-        return FoundModel(
-            main,
-            state.objective,
-            found.known_alpha,
-            self.solution(state),
-            state.path.units(state.units),
-            block.n_used,
-            block.total_weight / block.n_used,
-            curvature(state.objective, block.labels[window]),
-            block.rows.dtype,
-            stream.source.frequency,
-        )
-
     def evidence(self, state: ExactState) -> dict[str, Any]:
         """The judgement, the penalty, and whether a finite optimum without a penalty was proved to exist."""
         found = super().evidence(state)
@@ -359,10 +347,6 @@ class ExactFromDisk(ExactPhase):
         path = SummedPath(problem, ChosenPenalty(lam, start), chooses=chooses, is_near=True)
         dtype, units = model.coef.dtype, state.units
         return ExactState(rows_of(stream), path, n_rows, n_rows, weight, dtype, units, judgement)
-
-    def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
-        """The state of the main method, moved to the optimum."""
-        return main.moved_to(before, self.solution(state))
 
     def summary(self, state: ExactState) -> str:
         """The validation loss, as text."""
