@@ -19,7 +19,7 @@ from sgdone.rows import ArraySource
 from sgdone.rows.block_source import BlockSource
 from sgdone.rows.blocks import NumberedRows
 from sgdone.rows.validation_rows import ValidationRows
-from sgdone.run import run
+from sgdone.run import RunOptions, run
 from sgdone.stopping import Gain, MaxPasses, MaxSamples
 
 TWO_CLASSES = objective_of(Logistic())
@@ -39,7 +39,7 @@ def rows_of(n_rows, n_features, seed=0, decay=0.0):
 
 def fitted(X, labels, stop=None, seed=0, **options):
     source = ArraySource(X, labels, **options)
-    return run(source, TWO_CLASSES, Bank(), stop or Gain(), rng=np.random.default_rng(seed))
+    return run(source, TWO_CLASSES, Bank(), stop or Gain(), RunOptions(rng=np.random.default_rng(seed)))
 
 
 @dataclass
@@ -161,7 +161,7 @@ def test_held_out_rows_are_counted_after_ctrl_c():
             raise KeyboardInterrupt
 
     source = ArraySource(*rows_of(30_000, 4))
-    result = run(source, TWO_CLASSES, Bank(), Gain(), rng=np.random.default_rng(0), hooks=[interrupt])
+    result = run(source, TWO_CLASSES, Bank(), Gain(), RunOptions(hooks=[interrupt]))
     assert result.verdict.status is Status.INTERRUPTED
     assert 5000 + 4096 < result.state.steps <= result.rows_read
 
@@ -234,8 +234,7 @@ def test_the_number_of_rows_between_two_calls_changes_no_bit(n_rows, n_features,
             TWO_CLASSES,
             Bank(),
             Gain(),
-            rng=np.random.default_rng(0),
-            block_size=block_size,
+            RunOptions(block_size=block_size),
         ).model
         for block_size in (None, 7, 1000)
     ]

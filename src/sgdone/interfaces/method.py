@@ -102,8 +102,6 @@ class Method(ABC):
     can_diverge: ClassVar[bool] = True
     #: Whether budgets and hooks end it only after its end: it finds a first model.
     runs_to_its_end: ClassVar[bool] = False
-    #: Whether a run goes on without it where it cannot be used, is not worthwhile or does not reach its end.
-    is_optional: ClassVar[bool] = False
 
     @property
     def needs(self) -> Needs:

@@ -95,7 +95,6 @@ class ExactPhase(Method):
     offers: ClassVar[Needs] = Needs(
         mixed_rows=True, any_scales=True, several_outputs=True, choice_of_alpha=True, judgement=True, decrement=True
     )
-    is_optional: ClassVar[bool] = True
     whole_passes: ClassVar[bool] = True
     takes_blocks: ClassVar[bool] = False
     can_diverge: ClassVar[bool] = False

@@ -292,7 +292,7 @@ class Stream:
     def __init__(self, source: Source, rng: np.random.Generator, begun: int = 0, rows_read: int = 0) -> None:
         self.source = source
         # A generator of its own for each use: drawing validation rows does not change the order of the rows.
-        self._order, self.draws = rng, rng.spawn(1)[0]
+        self.rng, self.draws = rng, rng.spawn(1)[0]
         self._blocks: Iterator[Block] = iter(())
         self._waiting: Block | None = None
         self._held_out: HoldOut | None = None
@@ -422,7 +422,7 @@ class Stream:
 
     def _next(self) -> Block:
         if self._waiting is None:
-            self._blocks = iter(self.source.blocks(self._order))
+            self._blocks = iter(self.source.blocks(self.rng))
             self._waiting = next(self._blocks, None)
             self.begun, self.blocks_taken = self.begun + 1, 0
             self._uncounted = 1
