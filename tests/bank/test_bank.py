@@ -12,7 +12,7 @@ from sgdone.bank.evaluation import Evaluation, is_due_after, is_due_in_stream, m
 from sgdone.bank.models import Models
 from sgdone.interfaces.objective import Judgement
 from sgdone.interfaces.stop_rule import Status, Stop
-from sgdone.kernels.bank import PENALTY
+from sgdone.kernels.bank import ALPHA
 from sgdone.losses import Logistic
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource
@@ -106,7 +106,7 @@ def test_larger_penalties_are_tried_where_overfitting_is_possible(n_rows, n_feat
 def test_the_objective_has_the_penalty_of_the_leader():
     result = fitted(*rows_of(600, 100))
     state = result.state
-    assert result.objective.alpha == state.models.plans[state.model, PENALTY]
+    assert result.objective.alpha == state.models.plans[state.model, ALPHA]
     assert result.objective.alpha == pytest.approx(state.lead.penalty / 600)
 
 

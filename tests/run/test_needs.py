@@ -126,7 +126,8 @@ def test_rules_say_what_their_parts_need():
 
 
 def test_the_first_reason_for_a_penalty_is_kept():
-    assert (Needs(all_rows=True) | Needs(penalty="a") | Needs(penalty="b")) == Needs(all_rows=True, penalty="a")
+    first, second = Needs(why_positive_alpha="a"), Needs(why_positive_alpha="b")
+    assert (Needs(all_rows=True) | first | second) == Needs(all_rows=True, why_positive_alpha="a")
 
 
 def test_a_method_around_another_needs_what_that_one_does():

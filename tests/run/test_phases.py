@@ -48,9 +48,6 @@ class Steps(Method):
         done = Stop("", self.status, f"{self.count} steps") if state.steps == self.count else None
         return Report(first, further_reads=block.rows.n_rows, finished=done, passes=1, updates=1)
 
-    def continue_at(self, objective, stream, found, last):
-        return last
-
     def solution(self, state):
         return Model(np.zeros((1, 1)), np.array([self.value]))
 
@@ -68,6 +65,9 @@ class Optional(Steps):
 
     def is_better(self, state, ended, before):
         return self.better
+
+    def hand_over(self, state, main, last, stream):
+        return last
 
     def __str__(self):
         return "the second method"

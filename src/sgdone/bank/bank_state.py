@@ -23,9 +23,10 @@ from sgdone.bank.evaluation import (
     worth_keeping,
 )
 from sgdone.bank.models import Advance, Models
+from sgdone.interfaces.method import FoundModel
 from sgdone.interfaces.objective import Estimate, Model, Objective
 from sgdone.interfaces.stop_rule import NEVER
-from sgdone.kernels.bank import ALL_ROWS, DECAY_ROWS, LEAVES_OUT, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE, STEPS
+from sgdone.kernels.bank import ALL_ROWS, ALPHA, DECAY_ROWS, LEAVES_OUT, NO_FOLD, RECORDS_LOSSES, STEP_SCALE, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 from sgdone.rows.faults import GroupMeans, LabelOrder
 from sgdone.rows.rows import ENTRIES, LEVEL, SMALLEST_SCALE, Block, InUnits, check_rows, squared_norms, typical
@@ -168,7 +169,7 @@ class BankState:
     run: RunState = field(default_factory=RunState, init=False, repr=False, compare=False)
 
     @classmethod
-    def over(
+    def initial(
         cls,
         block: Block,
         window: NDArray[np.uint64],
@@ -198,47 +199,19 @@ class BankState:
         return state
 
     @classmethod
-    def at_model(
-        cls,
-        model: Model,
-        objective: Objective,
-        alpha: float,
-        units: Units,
-        *,
-        rows: int,
-        weight: float,
-        smoothness: float,
-        frequency: float = 1.0,
-    ) -> "BankState":
-        """A state with a single candidate, at a model that another phase has found, as after one pass.
-
-        Parameters
-        ----------
-        model : Model
-            In the user's units.
-        objective, alpha : Objective, float
-            Objective as it was given, and the penalty.
-        units : Units
-            Units of the columns, which are copied.
-        rows, weight : int, float
-            Number of rows with a positive weight, and their mean weight.
-        smoothness : float
-            Curvature of the loss, for step sizes.
-        frequency : float
-            Number of rows that a row of weight 1 stands for.
-        """
-        units, n_rows = units.copy(), rows * frequency
-        candidate = Candidate(1.0, alpha * n_rows / (smoothness if objective.is_regression else 1.0))
+    def at_model(cls, found: FoundModel) -> "BankState":
+        """A state with a single candidate, at a model that another phase has found."""
+        objective, units, n_rows = found.objective, found.units.copy(), found.rows * found.frequency
+        candidate = Candidate(1.0, found.alpha * n_rows / (found.smoothness if objective.is_regression else 1.0))
         coef, intercept = _no_coef(objective, units.n_features), np.zeros(objective.n_outputs)
-        models = Models.at(objective, [candidate], model.coef.dtype, coef, intercept)
-        state = cls(objective, units, models, candidate, smoothness=smoothness, weight=weight)
+        models = Models.at(objective, [candidate], found.model.coef.dtype, coef, intercept)
+        state = cls(objective, units, models, candidate, smoothness=found.smoothness, weight=found.weight)
         known = units.scale > 0
         sizes = np.divide(units.squares, (units.lift * units.scale) ** 2, out=np.zeros(known.size), where=known)
         state.energy = float(sizes.sum()) / max(1, units.rows) + float(objective.fit_intercept) or 1.0
-        state.adopt(model)
-        models.numbers[:, STEPS] = rows
-        state.set_penalties(n_rows)
-        state.in_units = None
+        state.set_leader_model(found.model)
+        models.numbers[:, STEPS] = found.rows
+        state.set_alphas(n_rows)
         return state
 
     def scaled(self, block: Block) -> Block:
@@ -268,7 +241,7 @@ class BankState:
         self.units.append_features(roles)
         self.models.append_features(roles.size)
 
-    def see(self, block: Block, window: NDArray[np.uint64]) -> None:
+    def measure_columns(self, block: Block, window: NDArray[np.uint64]) -> None:
         """Measure the columns of rows before they are trained on; convert the models if the units change."""
         units = self.units
         scale, shift = units.scale, units.shift
@@ -280,8 +253,8 @@ class BankState:
             if window.size >= FEWEST:
                 self.smoothness = curvature(self.objective, block.labels[window])
 
-    def set_penalties(self, n_rows: float) -> None:
-        """Set step sizes, and penalties for a fit on ``n_rows`` rows."""
+    def set_alphas(self, n_rows: float) -> None:
+        """Set step sizes and penalties α of the models, for a fit to ``n_rows`` rows."""
         unit = self.weight * (self.smoothness if self.objective.is_regression else 1.0)
         given = self.objective.alpha
         alphas = [given if given is not None else c.penalty * unit / n_rows for c in self.models.candidates]
@@ -290,7 +263,7 @@ class BankState:
     @property
     def alpha(self) -> float:
         """The penalty of the leading candidate."""
-        return float(self.models.plans[self.model, PENALTY])
+        return float(self.models.plans[self.model, ALPHA])
 
     @property
     def model(self) -> int:
@@ -319,7 +292,7 @@ class BankState:
         """The leading candidate's average in the user's units."""
         return self.mean_of([self.lead])
 
-    def blend(self, evaluation: Evaluation) -> Model:
+    def mean_of_tied(self, evaluation: Evaluation) -> Model:
         """The mean of the candidates that cannot be told apart from the leader.
 
         The loss is convex: the mean model has at most the mean of their losses, and usually less than the least.
@@ -445,7 +418,7 @@ class BankState:
         if others and share * self.models.weights.nbytes <= MAX_BYTES:
             self.models.branch(lead, others)
             self.tried.extend(others)
-            self.set_penalties(n_rows)
+            self.set_alphas(n_rows)
 
     def copy(self) -> "BankState":
         """A copy that shares nothing that changes."""
@@ -461,7 +434,7 @@ class BankState:
         made.run.watch = self.run.watch
         return made
 
-    def adopt(self, model: Model) -> None:
+    def set_leader_model(self, model: Model) -> None:
         """Make the leader a model in the user's units, so that further training starts there."""
         coef = model.coef.astype(np.float64, copy=False)
         self.models.set_solution(self.model, coef, model.intercept, self._units_in_use().scaling)
@@ -527,7 +500,7 @@ def _check_models(models: Models, objective: Objective, n_features: int) -> None
     _check_arrays([models.plans], (models.n_models, 5))
     steps, plans = models.numbers[:, STEPS], models.plans
     _require(bool(np.all((steps >= 0) & (steps < NEVER) & (steps == np.floor(steps)))), "numbers of rows")
-    _require(bool(np.all(plans[:, [STEP_SCALE, DECAY_ROWS, PENALTY]] >= 0)), "step sizes and penalties")
+    _require(bool(np.all(plans[:, [STEP_SCALE, DECAY_ROWS, ALPHA]] >= 0)), "step sizes and penalties")
     _require(
         bool(np.all(plans[:, LEAVES_OUT] == ALL_ROWS) and np.all(np.isin(plans[:, RECORDS_LOSSES], (0, 1)))), "plans"
     )

@@ -14,7 +14,7 @@ from sgdone.bank.models import Models
 from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.partition_source import LabelledSum, PartitionSource
 from sgdone.cluster.statistics import LabelSums, RowStatistics
-from sgdone.interfaces.method import EndedPhase, Method, Report
+from sgdone.interfaces.method import EndedPhase, FoundModel, Method, Report
 from sgdone.interfaces.objective import Judgement, Model, Objective
 from sgdone.interfaces.stop_rule import Needs, Status, Stop, StopRule, Watch
 from sgdone.kernels.bank import NO_FOLD
@@ -274,18 +274,16 @@ class AverageOfPartitions(Method):
             return objective
         return replace(objective, alpha=state.lead.penalty / self.source.total_weight)
 
-    def continue_at(self, objective: Objective, stream: Stream, found: EndedPhase, last: Any) -> BankState:
-        """State for further training: a bank with one candidate at the model, as if it had been trained in one pass."""
-        statistics, alpha = self.source.statistics, found.method.objective(found.state).known_alpha
-        return BankState.at_model(
-            found.model,
-            objective,
-            alpha,
-            self.units,
-            rows=statistics.rows,
-            weight=statistics.weight / statistics.rows,
-            smoothness=smoothness_of(objective, statistics.labels),
-        )
+    def hand_over(self, state: Any, main: Method, last: Any, stream: Stream) -> BankState:
+        """State for further training: a bank with one candidate at the model."""
+        return self.bank_at(self.solution(state), state.system.objective, self.objective(state).known_alpha)
+
+    def bank_at(self, model: Model, objective: Objective, alpha: float) -> BankState:
+        """A bank with a single candidate at the model, as if it had been trained in one pass."""
+        statistics = self.source.statistics
+        n_rows, smoothness = statistics.rows, smoothness_of(objective, statistics.labels)
+        weight = statistics.weight / n_rows
+        return BankState.at_model(FoundModel(self, model, objective, alpha, self.units, n_rows, weight, smoothness))
 
     def review(self, state: AverageState, ended: Stop, feature_names: Any) -> Stop:
         """Add to a spent budget that a first model takes some rounds."""
@@ -341,6 +339,10 @@ class ExactOnPartitions(ExactPhase):
         units, kept = self.average.units, progressive_loss(average)
         return ExactState(source, path, n_rows, n_rows, weight, np.float64, units, each_counts=True, evidence=kept)
 
+    def hand_over(self, state: ExactState, main: Method, last: Any, stream: Stream) -> BankState:
+        """A bank with one candidate at the model."""
+        return self.average.bank_at(self.solution(state), state.objective, self.objective(state).known_alpha)
+
     def summary(self, state: ExactState) -> str:
         """The remaining gain, as text, in units of the estimation noise p/(2n)."""
         path = _path(state)
@@ -375,9 +377,9 @@ class ExactOnPartitions(ExactPhase):
         value, left = _path(state).progress.value / state.weight, state.path.best.decrement
         return Judgement(value, gain=_gain(state), gain_error=0.0, estimated_by="training", decrement=left)
 
-    def _unless_exact(self, state: ExactState) -> Stop | None:
+    def _stall_reason(self, state: ExactState) -> Stop | None:
         """Why the optimum was not reached; None if it was."""
-        ended, value = super()._unless_exact(state), _path(state).progress.value / state.weight
+        ended, value = super()._stall_reason(state), _path(state).progress.value / state.weight
         if ended is None:
             return None
         reason = f"no step lowers the training objective, {value:.6g}"

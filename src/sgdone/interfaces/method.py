@@ -78,6 +78,46 @@ class EndedPhase:
     ended: Stop
 
 
+@final
+@dataclass(frozen=True)
+class FoundModel:
+    """Model that a phase found in place of the main method, kept by a result instead of a state of that method.
+
+    `copy` makes the state when training continues: most fits never do, and then the main method does not run at all.
+    """
+
+    #: The method that can train further.
+    main: "Method"
+    #: In the user's units.
+    model: Model
+    #: Objective as it was given, and the penalty.
+    objective: Objective
+    alpha: float
+    #: Units of the columns for further training.
+    units: Any
+    # The rest is needed where the main method has no state of its own.
+    #: Number of rows with a positive weight, and their mean weight.
+    rows: int = 0
+    weight: float = 1.0
+    #: Curvature of the loss, for step sizes.
+    smoothness: float = 1.0
+    #: Number of rows that a row of weight 1 stands for.
+    frequency: float = 1.0
+
+    @property
+    def steps(self) -> int:
+        """Number of rows, as after one pass."""
+        return self.rows
+
+    def copy(self) -> Any:
+        """State of the main method at the model."""
+        return self.main.continue_at(self)
+
+    def at_columns(self, columns: NDArray[np.int64], n_features: int) -> Any:
+        """State of the main method, with its features as some of ``n_features`` columns."""
+        return self.copy().at_columns(columns, n_features)
+
+
 class Method(ABC):
     """A method, which is a phase of a run or all of it.
 
@@ -190,11 +230,16 @@ class Method(ABC):
         """Whether its model is to be returned instead of the model of the phase before."""
         return True
 
-    def continue_at(self, objective: Objective, stream: Stream, found: EndedPhase, last: Any) -> Any:
-        """State of the main method at the model found by a phase; ``last`` is its own last state, if it was trained."""
-        if found.method is not self:
-            raise TypeError(f"{self!r} cannot be continued from another phase")
-        return found.state
+    def hand_over(self, state: Any, main: "Method", last: Any, stream: Stream) -> Any:
+        """State of the main method at the model found, for the result; ``last`` is its own last state, if there is one.
+
+        It may be a `FoundModel`, from which that method makes the state later.
+        """
+        return state
+
+    def continue_at(self, found: FoundModel, last: Any = None) -> Any:
+        """State at a model that another phase has found: ``last``, moved there, or a new one as after one pass."""
+        raise TypeError(f"{self!r} cannot be continued from another phase")
 
     @abstractmethod
     def solution(self, state: Any) -> Model:
@@ -292,8 +337,8 @@ def mismatch(
             f"{method} needs second derivatives of a convex loss, and {loss.name!r} has kinks or is not convex: "
             'use another loss, or solver="aisgd"'
         )
-    if needs.penalty and objective.alpha == 0:
-        return f"{method} needs a positive alpha: {needs.penalty}"
+    if needs.why_positive_alpha and objective.alpha == 0:
+        return f"{method} needs a positive alpha: {needs.why_positive_alpha}"
     if objective.l1_ratio > 0 and not offers.l1_penalty:
         return (
             f"{method!r} does not support an L1 penalty: use Truncated(SGD()), or "

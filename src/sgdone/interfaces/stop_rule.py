@@ -48,8 +48,8 @@ class Needs:
     smooth_loss: bool = False
     #: A loss that stays the same during a run: slopes of it are stored.
     fixed_loss: bool = False
-    #: Why a positive penalty is needed; empty if it is not.
-    penalty: str = ""
+    #: Why alpha must be positive; empty if it need not be.
+    why_positive_alpha: str = ""
 
     # Requirements of rules, which methods offer.
     #: A single running iterate, which rules can watch row by row.
@@ -497,7 +497,7 @@ def _within(rule: StopRule, bracketed: type | tuple[type, ...]) -> str:
 
 
 @dataclass
-class _Going:
+class _ThenState:
     """State of the wrapped rule and, once it has fired, its reason and the sample to continue to."""
 
     inner: Any
@@ -537,33 +537,33 @@ class Then(StopRule):
         """Whether the wrapped rule is bounded."""
         return self.rule.bounded
 
-    def check(self, state: _Going, n_features: int) -> None:
+    def check(self, state: _ThenState, n_features: int) -> None:
         """Check the state of the wrapped rule; the sample to continue to is known once that rule has fired."""
-        self.check_kind(state, _Going)
-        self.check_kind(state, _Going, holds=0 <= state.target <= NEVER)
+        self.check_kind(state, _ThenState)
+        self.check_kind(state, _ThenState, holds=0 <= state.target <= NEVER)
         self.rule.check(state.inner, n_features)
 
-    def start(self, n_rows: int | None) -> _Going:
+    def start(self, n_rows: int | None) -> _ThenState:
         """State of the wrapped rule."""
-        return _Going(self.rule.start(n_rows))
+        return _ThenState(self.rule.start(n_rows))
 
-    def restart(self, state: _Going, n_rows: int | None) -> _Going:
+    def restart(self, state: _ThenState, n_rows: int | None) -> _ThenState:
         """State of the wrapped rule after a restart."""
-        return _Going(self.rule.restart(state.inner, n_rows))
+        return _ThenState(self.rule.restart(state.inner, n_rows))
 
-    def validate_on(self, state: _Going, X: Any, labels: NDArray[np.float64]) -> None:
+    def validate_on(self, state: _ThenState, X: Any, labels: NDArray[np.float64]) -> None:
         """Pass the rows to the wrapped rule."""
         self.rule.validate_on(state.inner, X, labels)
 
-    def next_pause(self, state: _Going) -> Pause:
+    def next_pause(self, state: _ThenState) -> Pause:
         """Next pause of the wrapped rule; after it has fired, the sample to continue to."""
         return Pause(step=state.target) if state.stop is not None else self.rule.next_pause(state.inner)
 
-    def watches(self, state: _Going, rows: Rows) -> tuple[Watch, ...]:
+    def watches(self, state: _ThenState, rows: Rows) -> tuple[Watch, ...]:
         """Watches of the wrapped rule, until it has fired."""
         return () if state.stop is not None else self.rule.watches(state.inner, rows)
 
-    def observe(self, state: _Going, progress: Progress) -> Stop | None:
+    def observe(self, state: _ThenState, progress: Progress) -> Stop | None:
         """Fire once the wrapped rule has fired, and the further samples are used."""
         if state.stop is None:
             state.stop = self.rule.observe(state.inner, progress)
@@ -581,7 +581,7 @@ class Then(StopRule):
         """Label of the wrapped rule."""
         return self.rule.label
 
-    def describe(self, state: _Going, progress: Progress) -> str:
+    def describe(self, state: _ThenState, progress: Progress) -> str:
         """Description of the wrapped rule or, once it has fired, of the continuation."""
         if state.stop is None:
             return self.rule.describe(state.inner, progress)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.method import EndedPhase, Method, Report
+from sgdone.interfaces.method import EndedPhase, FoundModel, Method, Report
 from sgdone.interfaces.objective import FIT_VARIANCE, Estimate, Judgement, Model, Objective, mean
 from sgdone.interfaces.stop_rule import NEVER, Needs, Status, Stop, StopRule, Watch
 from sgdone.machine.threads import single_thread
@@ -34,8 +34,8 @@ from sgdone.steps.step_size import StepSize
 from sgdone.stopping import Decrement
 from sgdone.sums.row_sum import MemoryRows, RowSource, rows_of
 from sgdone.sums.second_order import derivatives
-from sgdone.sums.system import System, is_worse_than_constant
-from sgdone.sums.units import Units
+from sgdone.sums.system import System, curvature, is_worse_than_constant
+from sgdone.sums.units import WINDOW, Units
 
 Array = NDArray[np.float64]
 
@@ -125,7 +125,7 @@ class ExactPhase(Method):
         return Report(
             first,
             further_reads=state.n_rows,
-            finished=self._unless_exact(state) if state.readings.done else None,
+            finished=self._stall_reason(state) if state.readings.done else None,
             passes=1,
             updates=1,
             loss=found.loss,
@@ -180,7 +180,7 @@ class ExactPhase(Method):
         """Raise for a row that cannot be used."""
         raise error
 
-    def _unless_exact(self, state: ExactState) -> Stop | None:
+    def _stall_reason(self, state: ExactState) -> Stop | None:
         """The reason why the optimum was not reached; None if it was."""
         decrement = state.path.best.decrement
         if decrement <= EXACT:
@@ -255,6 +255,23 @@ class ExactInMemory(ExactPhase):
         """Evaluate the best model so far."""
         if state.judgement is None and state.path.best.losses.size:
             state.judgement = replace(self._judge(state), decrement=float("nan"))
+
+    def hand_over(self, state: ExactState, main: Method, last: Any, stream: Stream) -> FoundModel:
+        """The model, at which the main method can make a state."""
+        block, found = stream.block, self.objective(state)
+        # With classes the curvature depends on the loss only, and the rows need not be shuffled.
+        window = block.used(0, WINDOW) if found.is_regression else np.empty(0, np.uint64)
+        return FoundModel(
+            main,
+            self.solution(state),
+            state.objective,
+            found.known_alpha,
+            state.units,
+            rows=block.n_used,
+            weight=block.total_weight / block.n_used,
+            smoothness=curvature(state.objective, block.labels[window]),
+            frequency=stream.source.frequency,
+        )
 
     def evidence(self, state: ExactState) -> dict[str, Any]:
         """The judgement, the penalty, and whether a finite optimum without a penalty was proved to exist."""
@@ -346,6 +363,11 @@ class ExactFromDisk(ExactPhase):
         path = SummedPath(problem, ChosenPenalty(lam, start), chooses=chooses, is_near=True)
         dtype, units = model.coef.dtype, state.units
         return ExactState(rows_of(stream), path, n_rows, n_rows, weight, dtype, units, judgement)
+
+    def hand_over(self, state: ExactState, main: Method, last: Any, stream: Stream) -> Any:
+        """The last state of the main method, moved to the optimum."""
+        alpha = self.objective(state).known_alpha
+        return main.continue_at(FoundModel(main, self.solution(state), state.objective, alpha, state.units), last)
 
     def summary(self, state: ExactState) -> str:
         """The validation loss, as text."""

@@ -365,7 +365,7 @@ class TrainingLoop:
             finish_passes=0.0 if method is main else self._optional_passes,
         )
         found = method.objective(state)
-        state = main.continue_at(self._objective, stream, best, self._main_state)
+        state = method.hand_over(state, main, self._main_state, stream)
         rows_read, begun = stream.rows_read, stream.begun
         rule_state, key = self._rule.own_state, self._stop.state_key
         return Result(best.model, self.trace, verdict, found, state, rule_state, rows_read, begun, key)
