@@ -113,7 +113,7 @@ def test_parts_of_several_pieces_add_up():
 
 
 def test_sums_that_need_their_order_are_not_wrapped():
-    with pytest.raises(TypeError, match="Statistics is not for rows that are prepared"):
+    with pytest.raises(TypeError, match="Statistics is not for rows that are chosen or changed"):
         SubsetSum(Statistics("classification"), "training", 0)
 
 

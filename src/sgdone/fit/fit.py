@@ -75,6 +75,7 @@ class Finished:
     """Results of trained models, and what was measured of the features."""
 
     results: list[Result]
+    #: Standard deviation of each feature, and share of the rows that have it: of sparse columns those that are not 0.
     feature_std: NDArray[np.float64] | None = None
     feature_share: NDArray[np.float64] | None = None
 
@@ -123,6 +124,7 @@ def fit(
     try:
         return _fit(rows, options, hook, callbacks)
     except NewClassError as error:
+        # Rows that are read in parts showed a class after the first ones: with the labels of all rows it is known.
         return _fit(rows.with_all_classes(error), options, hook, callbacks)
 
 

@@ -27,6 +27,8 @@ from sgdone.rows.rows import Block
 from sgdone.rows.source import Source, Stream
 from sgdone.steps.step_size import StepSize
 
+#: Whether a chunk was used, or a row ended it: one whose numbers are not finite, or whose column indices are not sound
+#: (sparse rows of a matrix that is not valid).
 Ending = Literal["used", "not finite", "not sound"]
 
 
@@ -121,7 +123,23 @@ class FoundModel:
 class Method(ABC):
     """A method, which is a phase of a run or all of it.
 
-    It is a frozen dataclass; everything that changes during a run is in the state that `start` makes.
+    It is a frozen dataclass; everything that changes during a run is in the state that `start` makes. A `Stream` is the
+    way through the rows: the current block, its order, and the rows and passes read.
+
+    The driver calls a method in this order, each line as often as it says::
+
+        once          check_fits_in_memory
+        once          is_worthwhile, rule                   of an optional phase
+        once          start, start_after (another phase), resume (another run) or restored (a snapshot)
+        a pass        begin_pass
+        a chunk       next_pause, prepare, advance, between, then margins for the trace
+        a checkpoint  stored
+        once          end, is_better (of an optional phase), solution
+        once          review, summary, evidence, objective  for the verdict and the result
+        once          hand_over                             for the next run
+
+    `steps`, `iterate`, `solution`, `work`, `expects_gain` and `judgement` answer rules, hooks and other phases at any
+    time; `continue_at` and `spreads` are called after a run, and `check_state` for a state read from a file.
 
     Its needs, and what it offers to other parts of a fit, are checked by `check_needs`. A method that wraps another
     has the needs of that one: ``self.inner.needs``.
@@ -140,7 +158,8 @@ class Method(ABC):
     cost_per_pass: ClassVar[float] = 1.0
     #: Whether its weights can grow without bound.
     can_diverge: ClassVar[bool] = True
-    #: Whether budgets and hooks end it only after its end: it finds a first model.
+    #: Whether it reaches its own end even if a budget is spent or a hook asks to stop before: without it there is no
+    #: model to return.
     runs_to_its_end: ClassVar[bool] = False
 
     @property

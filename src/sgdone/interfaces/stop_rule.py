@@ -131,7 +131,7 @@ class Turn(NamedTuple):
     began : float
         Seconds after which its turn began.
     number, turns : int
-        Its number, from 0, and the number of turns; a turn is that of as many models as there are threads.
+        Index of the group of models trained at the same time, one in each thread, and the number of groups.
     """
 
     began: float = 0.0
@@ -221,8 +221,11 @@ class Watch:
     The loop ends at the sample where the watch fires, and the rule is called there.
     """
 
+    #: Makes the two functions that the loop calls before and after each update (`sgdone.kernels.probes`).
     make: ProbeMaker
+    #: Numbers that these functions read and change: the first says whether the watch has fired.
     numbers: NDArray[np.float64]
+    #: Further arrays that they read or change, as validation rows.
     memory: tuple[Any, ...] = ()
     #: Whether it reads the weights: some methods do not store them as the loop's probes expect.
     reads_model: bool = False
@@ -386,7 +389,7 @@ class _Composite(StopRule):
                 rule.validate_on(part, X[: rule.hold_out], labels[: rule.hold_out])
 
     def next_pause(self, state: _Parts) -> Pause:
-        """The nearest pause of a part that has not fired."""
+        """The nearest pause of a part that has not fired; now, once all have: the rule must fire at the next call."""
         pauses = [rule.next_pause(state.states[k]) for k, rule in self._waiting(state)]
         return Pause(
             min((pause.step for pause in pauses), default=0), min((pause.rows_read for pause in pauses), default=0)

@@ -85,7 +85,7 @@ class Source(ABC):
         return None
 
     def keep_sums(self) -> bool:
-        """Write the sums so far, so that another run need not ask for them again; returns whether that was possible."""
+        """Write the sums so far, from which a run can be resumed; returns whether that was possible."""
         return False
 
     def blocks_in_order(self, n_features: int) -> Iterator[Block]:
@@ -296,7 +296,7 @@ class Stream:
         self._blocks: Iterator[Block] = iter(())
         self._waiting: Block | None = None
         self._held_out: HoldOut | None = None
-        #: 1 if the pass begun last has not been counted by a method that makes passes by itself.
+        #: 1 if the first pass that a method makes by itself is the one begun for the current block, already counted.
         self._uncounted = 0
         #: Passes begun, including the pass of the current block.
         self.begun = begun
@@ -407,8 +407,8 @@ class Stream:
         self.rows_read = rows_read
         self.block, self.position = (self._next(), 0) if position is None else (block, position)
 
-    def count_readings(self) -> None:
-        """Count the passes that a method makes by itself from now on beside those begun so far."""
+    def begin_own_passes(self) -> None:
+        """Add all further passes of a method that makes them by itself to `begun`, including the first one."""
         self._uncounted = 0
 
     def remember_unread(self) -> None:

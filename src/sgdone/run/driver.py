@@ -219,6 +219,7 @@ class TrainingLoop:
         self.source, self.stream, self._options = stream.source, stream, options
         self._main, self._objective, self._stop = main, objective, stop
         resume, clock = options.resume, options.clock
+        # A run read from a file does not name its rule: `sgdone.fit.partial_fit` has compared it.
         same_rule = resume is not None and resume.rule in ("", stop.state_key)
         self._rule = ActiveRule(stop, stream, resume.rule_state if resume is not None and same_rule else None)
         self.trace = Trace(clock.earlier, task=objective.task)
@@ -290,6 +291,7 @@ class TrainingLoop:
         self.trace, self._pass_loss, self._rule.state = snapshot.trace, snapshot.pass_loss, snapshot.rule_state
         self._began -= snapshot.seconds
         if snapshot.phase == "main" and self.stream.position == 0 and self.stream.blocks_taken == 1:
+            # Snapshots are written before the next block: this one is the first of a new pass.
             self._main.begin_pass(state)
         return state
 
@@ -305,7 +307,7 @@ class TrainingLoop:
         """Train a phase; returns ``before`` if the phase did not reach its end, or found nothing better."""
         if before is not None:
             self._write_between_phases(before)
-            self.stream.count_readings()
+            self.stream.begin_own_passes()
             self._updates_before = before.method.steps(before.state)
         stream, passes = self.stream, self.stream.passes
         rule = ActiveRule(phase.rule(self._stop), stream, bounded=True)

@@ -54,7 +54,8 @@ class RowSum(ABC):
 
     #: Whether parts are merged one after the other, in the order of the rows, instead of in a tree.
     in_order: ClassVar[bool] = False
-    #: Whether the value shows that rows have changed: a fit that is resumed asks for it again.
+    #: Whether the value tells rows from others, as counts and digests do: a resumed fit adds it up again instead of
+    #: reading it from the log, to see whether the rows have changed.
     identifies_rows: ClassVar[bool] = False
     #: Whether a reading for it counts as a pass over rows that this process reads.
     is_pass: ClassVar[bool] = True
@@ -211,13 +212,14 @@ class SeveralSums(RowSum):
 
 @dataclass(frozen=True)
 class WrappedSum(RowSum):
-    """A sum over rows that are prepared for it."""
+    """A sum over rows that are chosen or changed first, as by `SubsetSum`."""
 
     request: Any
 
     def __post_init__(self) -> None:
         if self.request.in_order or self.request.identifies_rows:
-            raise TypeError(f"{self.request.request_name} is not for rows that are prepared: ask for it alone")
+            name = self.request.request_name
+            raise TypeError(f"{name} is not for rows that are chosen or changed: ask for it alone, over all rows")
 
     @property
     def request_name(self) -> str:
@@ -310,6 +312,7 @@ class TreeSum:
         """
         numbers = set(range(number, number + count))
         if not self.numbers.isdisjoint(numbers):
+            # Numbers are distinct wherever this process makes the parts: only answers of a cluster can come twice.
             raise ValueError(f"partition {min(self.numbers & numbers)}: the engine returned two answers of it")
         self.numbers |= numbers
         level = (count - 1).bit_length()
