@@ -290,7 +290,7 @@ class TrainingLoop:
         state = self._main.restored(snapshot.state, self.stream)
         self.trace, self._pass_loss, self._rule.state = snapshot.trace, snapshot.pass_loss, snapshot.rule_state
         self._began -= snapshot.seconds
-        if snapshot.phase == "main" and self.stream.position == 0 and self.stream.blocks_taken == 1:
+        if snapshot.ended is None and self.stream.position == 0 and self.stream.blocks_taken == 1:
             # Snapshots are written before the next block: this one is the first of a new pass.
             self._main.begin_pass(state)
         return state
@@ -499,7 +499,7 @@ class TrainingLoop:
             own = self._snapshot(RunningPhase(before.method, before.state, self._rule))
             trace = Trace(list(own.trace), task=own.trace.task)  # the next phase appends to it
             position = self.stream.position
-            self._between_phases = replace(own, phase="exact", position=position, ended=before.ended, trace=trace)
+            self._between_phases = replace(own, position=position, ended=before.ended, trace=trace)
             self._write(self._between_phases)
 
     def _snapshot(self, phase: RunningPhase) -> Snapshot:
