@@ -275,12 +275,12 @@ class FitOptions(ABC):
     @property
     def step(self) -> StepSize | None:
         """Step sizes; None for those of the method."""
-        return None
+        return as_step(self.parameters.get("step", "auto"))
 
     @property
     def monitors(self) -> tuple[Monitor, ...]:
         """Measurements that the trace keeps in addition to loss and error."""
-        return ()
+        return as_monitors(self.parameters.get("monitors"))
 
     @property
     def kinds_of_columns(self) -> Mapping[str, str]:
@@ -468,16 +468,6 @@ class NamedMethodOptions(FitOptions):
             self.center,
             "two_classes" if self.is_classifier else "target",
         )
-
-    @property
-    def step(self) -> StepSize | None:
-        """Step sizes; None for those of the method."""
-        return as_step(self.parameters["step"])
-
-    @property
-    def monitors(self) -> tuple[Monitor, ...]:
-        """Measurements that the trace keeps in addition to loss and error."""
-        return as_monitors(self.parameters.get("monitors"))
 
     def check_unchanged(self, last: Result) -> None:
         """Raise if the method or the objective has changed."""
