@@ -40,9 +40,6 @@ class Steps(Method):
         self.began_at.append(None if start is None else float(start.intercept[0]))
         return Counted()
 
-    def resume(self, state, stream):
-        return state
-
     def advance(self, state, block, first, last, updates, watches=()):
         state.steps += 1
         done = Stop("", self.status, f"{self.count} steps") if state.steps == self.count else None

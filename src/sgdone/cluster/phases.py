@@ -237,10 +237,6 @@ class AverageOfPartitions(Method):
         state.readings = SearchRunner(self.source.rounds, self._readings(state), each_counts=True)
         return state
 
-    def resume(self, state: AverageState, stream: Stream) -> AverageState:
-        """Not supported."""
-        raise TypeError("a fit over partitions is resumed by its log")
-
     def advance(
         self, state: AverageState, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
     ) -> Report:
@@ -321,10 +317,6 @@ class ExactOnPartitions(ExactPhase):
     def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
         """Always true: each step lowers the objective."""
         return True
-
-    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
-        """Not supported: the phase follows the average, see `start_after`."""
-        raise TypeError("the exact phase over partitions follows their average")
 
     def start_after(self, objective: Objective, stream: Stream, before: EndedPhase) -> ExactState:
         """State at the average of the partitions."""

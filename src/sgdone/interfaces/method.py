@@ -197,9 +197,9 @@ class Method(ABC):
         """State before the first update, after another phase."""
         return self.start(objective, stream, before.model, None)
 
-    @abstractmethod
     def resume(self, state: Any, stream: Stream) -> Any:
         """The state that another run left, for rows of the same kind."""
+        raise TypeError(f"{self} cannot be resumed")
 
     def stored(self, state: Any) -> Any:
         """The state as a snapshot keeps it, without values that can be computed again."""

@@ -399,9 +399,15 @@ class _Composite(StopRule):
         return tuple(watch for k, rule in self._waiting(state) for watch in rule.watches(state.states[k], rows))
 
     def describe(self, state: _Parts, progress: Progress) -> str:
-        words = {k: rule.describe(state.states[k], progress) for k, rule in self._waiting(state)}
-        words |= {k: f"fired ({stop.reason})" for k, stop in state.fired.items()}
-        return "; ".join(f"{rule.label} {words[k]}".strip() for k, rule in enumerate(self.rules))
+        words = self._words(state, progress)
+        words |= {k: f"{self.rules[k].label} fired ({stop.reason})".strip() for k, stop in state.fired.items()}
+        return "; ".join(words[k] for k in range(len(self.rules)))
+
+    def _words(self, state: _Parts, progress: Progress) -> dict[int, str]:
+        """Descriptions of the parts that have not fired, by place."""
+        return {
+            k: f"{rule.label} {rule.describe(state.states[k], progress)}".strip() for k, rule in self._waiting(state)
+        }
 
     def _waiting(self, state: _Parts) -> list[tuple[int, StopRule]]:
         """The parts that have not fired, with their places."""
@@ -444,8 +450,7 @@ class AnyOf(_Composite):
         if not fired:
             return None
         stop = fired[0]
-        words = [f"{rule.label} {rule.describe(state.states[k], progress)}".strip() for k, rule in self._waiting(state)]
-        words = [word for word in words if word]
+        words = [text for text in self._words(state, progress).values() if text]
         others = [*stop.evidence.get("others", []), *words]
         evidence = {**stop.evidence, "others": others} if others else stop.evidence
         return replace(stop, reason="; ".join([stop.reason, *words]), evidence=evidence)
@@ -591,5 +596,4 @@ class Then(StopRule):
         return f"fired ({state.stop.reason}) and continues to sample {state.target:,}"
 
     def __repr__(self) -> str:
-        rule = f"({self.rule!r})" if isinstance(self.rule, (AnyOf, AllOf)) else repr(self.rule)
-        return f"{rule}.then({self.factor!r})"
+        return f"{_within(self.rule, _Composite)}.then({self.factor!r})"

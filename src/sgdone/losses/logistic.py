@@ -116,7 +116,7 @@ class Logistic(Loss):
     """
 
     name: ClassVar[str] = "logistic"
-    fades: ClassVar[bool] = True
+    fades: ClassVar[bool] = True  # it tends to 0 as the margin grows, without reaching it
     task: ClassVar[LossTask] = "classification"
     probabilistic: ClassVar[bool] = True
     multinomial: ClassVar[bool] = True

@@ -103,9 +103,9 @@ class ExactPhase(Method):
         """`Decrement`, and the budgets of the run."""
         return reduce(or_, stop.budgets, Decrement(EXACT))
 
-    def resume(self, state: ExactState, stream: Stream) -> ExactState:
-        """Not supported."""
-        raise TypeError("the exact phase cannot be resumed")
+    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
+        """Not supported unless the phase may come first."""
+        raise TypeError(f"{self} follows another phase: see start_after")
 
     def advance(
         self, state: ExactState, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
@@ -347,10 +347,6 @@ class ExactFromDisk(ExactPhase):
     def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
         """Whether it has converged: then its model is the minimum of the same objective, on many rows."""
         return ended.status is Status.CONVERGED
-
-    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
-        """Not supported: the phase follows another one, see `start_after`."""
-        raise TypeError("the exact phase of rows that are read block by block follows another phase")
 
     def start_after(self, objective: Objective, stream: Stream, before: EndedPhase) -> ExactState:
         """State at the model, the penalty and the units of the phase before it."""
