@@ -140,7 +140,8 @@ def compare(data: Data, partitions: list[int], console: Console) -> None:
             far = [np.abs((own[0] - other[0]) * minima.scale).max() for other in (exact, alone)]
             found = mean_loss(data.X_test, data.y_test, *own)
             gained = found - mean_loss(data.X_test, data.y_test, *exact), found - test
-            megabytes = (f"{size / 1e6:.1f}" for size in (rows.bytes_sent, rows.bytes_new, rows.bytes_received))
+            names = ("bytes_sent", "bytes_new", "bytes_received")
+            megabytes = (f"{sum(getattr(own, name) for own in rows.rounds) / 1e6:.1f}" for name in names)
             table.add_row(
                 str(count),
                 name,

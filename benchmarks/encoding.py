@@ -24,7 +24,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import OneHotEncoder
 
-from sgdone.tables import TableEncoder
+from sgdone import TableEncoder
 
 #: One pair is enough if the first ratio is above this.
 _CLEAR = 20

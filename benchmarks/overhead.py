@@ -35,19 +35,8 @@ def deaf(make: ProbeMaker) -> ProbeMaker:
         before, after = make(access)
 
         @inlined
-        def look(
-            rows: Any,
-            i: Any,
-            v: Any,
-            slope: Any,
-            unit: Any,
-            weights: Any,
-            offsets: Any,
-            model: Any,
-            numbers: Any,
-            memory: Any,
-        ) -> Any:
-            after(rows, i, v, slope, unit, weights, offsets, model, numbers, memory)
+        def look(row: Any, arrays: Any, model: Any, numbers: Any, memory: Any) -> Any:
+            after(row, arrays, model, numbers, memory)
             numbers[FIRED] = 0.0
             return False
 

@@ -23,8 +23,8 @@ from sklearn.linear_model import SGDClassifier
 import problems
 import sgdone
 from files_process import machine
+from sgdone.kernels.instructions import AHEAD
 from sgdone.kernels.jit import compiled
-from sgdone.kernels.prefetch import AHEAD
 from sgdone.kernels.rows import RowAccess
 from sgdone.rows.rows import Rows
 from sgdone.rows.source import shuffled
@@ -44,7 +44,7 @@ def plain_dots(access: RowAccess) -> Callable[..., None]:
     """Dot products of rows with one vector, one row after the other."""
     dot = access.dot
 
-    @compiled(access.dot.__module__)
+    @compiled(dot)
     def loop(rows: Any, order: Any, upcoming: Any, weights: Any, offsets: Any, out: Any) -> None:
         for position in range(order.size):
             out[position], _ = dot(rows, order[position], weights, offsets)
@@ -56,7 +56,7 @@ def prefetched_dots(access: RowAccess) -> Callable[..., None]:
     """The same with rows prefetched as the training loop prefetches them."""
     dot, fetch = access.dot, access.fetch
 
-    @compiled(access.dot.__module__)
+    @compiled(dot)
     def loop(rows: Any, order: Any, upcoming: Any, weights: Any, offsets: Any, out: Any) -> None:
         for position in range(order.size):
             fetch(rows, upcoming[position])

@@ -11,8 +11,9 @@ class Fit:
     """A fit of partitions: the fitted model, its only run and the rounds."""
 
     def __init__(self, rows, fitted):
-        self.fitted, self.rounds, self.bytes_sent = fitted, rows.rounds, rows.bytes_sent
-        self.bytes_new, self.bytes_received = rows.bytes_new, rows.bytes_received
+        self.fitted, self.rounds = fitted, rows.rounds
+        self.bytes_sent = sum(record.bytes_sent for record in rows.rounds)
+        self.bytes_received = sum(record.bytes_received for record in rows.rounds)
         (self.result,) = fitted.results
         self.model, self.objective = self.result.model, self.result.objective
         self.trace, self.verdict, self.classes = fitted.trace_, fitted.verdict_, fitted.classes_

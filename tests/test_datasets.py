@@ -312,7 +312,7 @@ def test_unknown_name(name):
         datasets.load(name)
     assert isinstance(caught.value, LookupError)
     assert "mnist, newsgroups20, pendigits, rcv1" in str(caught.value)
-    assert ("did you mean 'mnist'?" in str(caught.value)) == (name.startswith("mni") and len(name) < 12)
+    assert ("Did you mean 'mnist'?" in str(caught.value)) == (name.startswith("mni") and len(name) < 12)
 
 
 @pytest.mark.parametrize("name", ["mnist", "covertype-2-vs-rest", "newsgroups20"])

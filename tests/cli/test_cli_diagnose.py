@@ -179,9 +179,3 @@ def test_named_sets_have_named_classes(sgdone):
     text = sgdone("diagnose", "breast-cancer").stdout
     assert "0 (malignant):" in text
     assert "Complete separation" in text
-
-
-def test_mistakes(sgdone, separable, tmp_path):
-    assert "there is no file 'nowhere'" in sgdone("diagnose", "nowhere", code=1).stderr
-    assert "nowhere.csv" in sgdone("diagnose", tmp_path / "nowhere.csv", code=1).stderr
-    assert "choose the label with --label" in sgdone("diagnose", separable, code=1).stderr

@@ -135,18 +135,6 @@ def test_passes_cap_the_default_fit(sgdone, train):
     assert report["passes"] < 99
 
 
-@pytest.mark.usefixtures("without_finish")
-def test_a_smaller_tol_goes_on_for_longer(sgdone, train, tmp_path):
-    path = tmp_path / "m"
-    default, strict = (
-        sgdone("fit", train, "--label", "passed", "--model", path, "--json", *options).report
-        for options in ([], ["--tol", 0])
-    )
-    assert load(path).tol == 0
-    assert default["verdict"]["evidence"]["tol"] == 0.2
-    assert default["passes"] < strict["passes"] == 100
-
-
 def test_an_error_that_is_rounding_is_not_shown():
     scores = {"loss": 0.455, "loss_standard_error": 8.8e-17, "error": 0.0}
     assert score_lines(scores, "logistic")[0] == ("log loss", "0.455", "")

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.files import write_csv
-from sgdone.cli.predict import CsvPredictions, PredictedPart
+from sgdone.cli.predict import csv_writer
 from sgdone.readers import table_from_arrow, text_blocks
 
 SMALL = ("--max-memory", "1MB")
@@ -114,5 +114,5 @@ def test_numbers_have_the_fewest_digits(rng, tmp_path):
     for kind in (np.float64, np.float32):
         with np.errstate(over="ignore"), (tmp_path / "p").open("w", newline="") as stream:
             column = values.astype(kind)
-            CsvPredictions(stream).write(PredictedPart({}, column, None, None))
+            csv_writer(stream)({"prediction": column})
         assert (tmp_path / "p").read_text().split()[1:] == [str(value) for value in column]

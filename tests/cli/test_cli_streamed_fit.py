@@ -14,7 +14,7 @@ from sgdone.cli.console import ProgressLine, reading_text
 from sgdone.interfaces.stop_rule import Progress
 from sgdone.newton.exact_phase import ExactFromDisk
 from sgdone.readers import numeric_lines, text_blocks
-from sgdone.state_file import read_checkpoint
+from sgdone.state_file.checkpoint import read_checkpoint
 from tiers import fast_first
 
 SMALL = ("--max-memory", "1MB")
@@ -294,21 +294,14 @@ class Reading:
     bytes_read, total_bytes = 250_000_000, 1_000_000_000
 
 
-def model_progress(line, **known):
-    line.hook(0)(
-        Progress(10, known.get("rows_read", 0), known.get("n_rows"), known.get("pass_number", 1), False, 0.5, 1.0)
-    )
-    return next(iter(line._models.values()))
-
-
 def test_progress_text():
-    line = ProgressLine(shown=False)
-    model = model_progress(line, rows_read=50_000)
+    model = Progress(10, 50_000, None, 1, False, 0.5, 1.0)
     assert reading_text(Reading(), model, 10.0) == ["250 MB of 1 GB", "50,000 rows", "5,000 rows/s", "30 s left"]
     piped = type("Piped", (), {"bytes_read": 3_000_000, "total_bytes": None})()
     assert reading_text(piped, model, 10.0) == ["3 MB", "50,000 rows", "5,000 rows/s"]
-    model = model_progress(line, rows_read=250, n_rows=100, pass_number=3)
+    model = Progress(10, 250, 100, 3, False, 0.5, 1.0)
     assert reading_text(Reading(), model, 10.0) == ["pass 3, 50%", "progressive loss 0.5"]
+    line = ProgressLine(shown=False)
     line.now("training")
     line.follow(Reading())
     assert line.text() == "training · 250 MB of 1 GB · 0 s"

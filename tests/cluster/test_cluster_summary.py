@@ -11,6 +11,7 @@ from cluster_fits import fit_model, summarise_partitions
 from inference.summary_problems import assert_within, groups_of, kinds, several_classes, targets, two_classes
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cluster import LocalEngine, Partition, PartitionError, Rounds
+from sgdone.cluster.partition import LabelCoding
 from sgdone.cluster.summary import LevelSums, PartitionedSample, SummaryProblem
 from sgdone.inference import estimate, sample, separation, sums_at_model
 from sgdone.inference.factors import EncodedLevels
@@ -289,7 +290,7 @@ def test_separation_with_many_coefficients():
 def sample_of(rounds, model, n_features):
     """The sample of a model of two classes."""
     objective, names = model._fitted.objective(), [f"x{j}" for j in range(n_features)]
-    problem = SummaryProblem(objective, model.classes_, None, None, names, grouped=False)
+    problem = SummaryProblem(objective, LabelCoding(model.classes_), None, names, grouped=False)
     return Sample.of(objective, PartitionedSample(rounds, problem))
 
 
@@ -406,7 +407,7 @@ def test_a_direction_that_is_wrong_in_one_row_proves_nothing(monkeypatch):
 
 
 def table(n_rows=500, seed=0):
-    """Nested categories, a number that one of them determines, gaps, and dates."""
+    """Nested categories, a number that one of them determines, missing values, and dates."""
     rng = np.random.default_rng(seed)
     region = rng.choice(4, n_rows, p=[0.1, 0.3, 0.4, 0.2])
     return pa.table(

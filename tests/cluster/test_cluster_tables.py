@@ -105,7 +105,7 @@ def test_a_full_dictionary_shares_buckets():
     assert rows.shape[1] <= 150 + 64
 
 
-def test_a_column_without_values_in_a_partition_has_gaps_there():
+def test_a_column_without_values_in_a_partition_has_missing_values_there():
     tables = [pa.table({"x": [None, None], "c": ["a", "b"]}), pa.table({"x": [1.0, 3.0], "c": [None, "b"]})]
     for order in ([0, 1], [1, 0]):
         encoder = encoder_of([tables[place] for place in order])

@@ -97,14 +97,6 @@ def test_a_budget_that_is_not_spent_changes_nothing(same_model):
         same_model(model, expected)
 
 
-def test_a_budget_that_is_spent_ends_the_fit():
-    X, y = load_breast_cancer(return_X_y=True)
-    usual = LinearClassifier(random_state=0).fit(X, y)
-    assert usual.verdict_.passes > 1
-    verdict = LinearClassifier(stop=1, random_state=0).fit(X, y).verdict_
-    assert (verdict.status, verdict.rule, verdict.passes) == (Status.BUDGET_SPENT, "MaxPasses", 1.0)
-
-
 @pytest.mark.parametrize("stop", [float("inf"), MaxPasses(float("inf"))], ids=str)
 def test_endless_budgets_leave_the_end_to_the_gain(stop):
     X, y = problem("two", 100)
@@ -164,9 +156,6 @@ def test_another_rule_replaces_the_gain():
 
 
 # ---- rows sorted by label: harmless if they are shuffled, reported if not ----
-
-
-#: The bank is tested here: large data are left to it.
 
 
 def sorted_rows(task, n_rows=4000):

@@ -78,14 +78,6 @@ def test_sparse_rows_are_never_made_dense():
 
 
 @interpreted
-def test_no_intercept_is_learnt_beside_it(rows):
-    X, y = rows
-    shift = termination.centre(X, 2.0 * y - 1.0, np.ones(300))
-    fitted = model().fit(X, y)
-    assert fitted.decision_function(shift[None, :]) == pytest.approx(0.0, abs=1e-12)
-
-
-@interpreted
 def test_contradictions_and_things_that_are_none(rows):
     X, y = rows
     with pytest.raises(ValueError, match="center=True sets the intercept, but fit_intercept=False: remove one of them"):

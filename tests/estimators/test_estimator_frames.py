@@ -35,30 +35,9 @@ def test_names_are_kept(frame, binary, model, same_model):
     np.testing.assert_array_equal(model.predict(frame), model.predict(type(frame)(frame)))
 
 
-def test_an_array_has_no_names(binary, model):
-    assert not hasattr(model.fit(*binary), "feature_names_in_")
-
-
 def test_a_fit_without_names_forgets_the_old_ones(frame, binary, model):
     X, y = binary
     assert not hasattr(model.fit(frame, y).fit(X, y), "feature_names_in_")
-
-
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
-def test_wrong_names_at_predict(method, frame, binary, model):
-    model.fit(frame, binary[1])
-    renamed = frame.rename(columns={"age": "years"}) if isinstance(frame, pd.DataFrame) else frame.rename({"age": "a"})
-    with pytest.raises(ValueError, match="The feature names should match those that were passed during fit"):
-        getattr(model, method)(renamed)
-
-
-def test_wrong_order_at_predict_and_partial_fit(frame, binary, model):
-    model.partial_fit(frame, binary[1], classes=[0, 1])
-    turned = frame[NAMES[::-1]]
-    with pytest.raises(ValueError, match="must be in the same order"):
-        model.predict(turned)
-    with pytest.raises(ValueError, match="must be in the same order"):
-        model.partial_fit(turned, binary[1])
 
 
 ODD_NAMES = {
@@ -105,13 +84,6 @@ def test_names_that_are_equal_as_strings(binary):
     X, y = binary
     with pytest.raises(ValueError, match=r"same name: '1' \('1' as int and as str\). Rename or drop"):
         LinearClassifier().fit(pd.DataFrame(X[:, :2], columns=[1, "1"]), y)
-
-
-def test_names_at_fit_alone_warn_as_in_scikit_learn(frame, binary, model):
-    X, y = binary
-    model.fit(frame, y)
-    with pytest.warns(UserWarning, match="X does not have valid feature names"):
-        model.predict(X)
 
 
 def test_frames_of_mixed_numbers(binary, model):

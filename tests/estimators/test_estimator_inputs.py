@@ -98,14 +98,6 @@ def test_explicit_zeros(form, thin):
     np.testing.assert_allclose(model.fit(rows, y).coef_, expected.coef_, rtol=0, atol=1e-10)
 
 
-def test_memory_maps(binary, tmp_path, model, same_model):
-    X, y = binary
-    np.save(tmp_path / "X.npy", X)
-    np.save(tmp_path / "y.npy", y)
-    rows, labels = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "Xy")
-    same_model(model.fit(rows, labels), LinearClassifier(random_state=0).fit(X, y))
-
-
 @pytest.mark.parametrize(
     "form", fast_first(1, [np.array, sparse.csr_array, sparse.csc_array]), ids=["dense", "csr", "csc"]
 )

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.exceptions import DataConversionWarning
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier
 
@@ -61,12 +60,6 @@ def test_several_classes(labels, several, same_model):
     same_model(model, SGDClassifier(solver="asgd", random_state=0).fit(X, y))
 
 
-def test_sorted_whatever_order_they_come_in(binary, model):
-    X, y = binary
-    assert model.fit(X, np.where(y, "a", "z")).classes_.tolist() == ["a", "z"]
-    assert model.score(X, np.where(y, "a", "z")) > 0.9
-
-
 @pytest.mark.parametrize("late", [[2], [-1], [7, 8]])
 def test_classes_that_come_after_many_rows(late, rng, model):
     X = rng.standard_normal((1600, 3))
@@ -77,14 +70,6 @@ def test_classes_that_come_after_many_rows(late, rng, model):
     model.fit(X, y)
     assert model.classes_.tolist() == sorted({0, 1, *late})
     assert np.mean(model.predict(X[1200:]) == y[1200:]) > 0.5
-
-
-def test_the_second_class_comes_after_many_rows(rng, model):
-    X = rng.standard_normal((1500, 3))
-    y = np.where(np.arange(1500) < 1200, 3, 4)
-    X[1200:] += 4.0
-    assert model.fit(X, y).classes_.tolist() == [3, 4]
-    assert model.score(X, y) > 0.95
 
 
 def test_a_late_label_that_is_no_class(rng, model):
@@ -137,13 +122,6 @@ def test_bytes_are_refused_as_in_scikit_learn(binary, model):
     X, y = binary
     with pytest.raises(TypeError, match="labels represented as bytes is not supported"):
         model.fit(X, np.array([b"no", b"yes"])[y])
-
-
-def test_a_column_vector_warns_as_in_scikit_learn(binary, model, same_model):
-    X, y = binary
-    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
-        model.fit(X, y[:, None])
-    same_model(model, LinearClassifier(random_state=0).fit(X, y))
 
 
 @pytest.mark.parametrize("y", [np.eye(3, dtype=int), np.zeros((3, 2))], ids=["indicator", "two columns"])

@@ -110,14 +110,6 @@ def test_a_distance_is_not_taken_from_nowhere(binary):
 
 
 @interpreted
-def test_the_default_rule_never_refuses(binary):
-    X, y = binary
-    learner = model("auto", solver="isgd-half").fit(X, y)
-    step = learner.verdict_.step
-    assert learner.partial_fit(X, y).verdict_.step == step + 300
-
-
-@interpreted
 @pytest.mark.slow
 def test_another_rule_starts_again(binary):
     X, y = binary

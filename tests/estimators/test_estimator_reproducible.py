@@ -226,15 +226,6 @@ def test_a_loss_of_the_users_own_is_copied(binary, same_model):
     same_model(clone(model).fit(*binary), SGDClassifier(loss, step=0.01, random_state=0).fit(*binary))
 
 
-def test_parameters_come_and_go():
-    model = LinearClassifier()
-    assert model.set_params(alpha=0.5, stop=3).get_params()["alpha"] == 0.5
-    with pytest.raises(ValueError, match="Invalid parameter 'eta0' for estimator LinearClassifier"):
-        model.set_params(eta0=1.0)
-    with pytest.raises(TypeError):
-        LinearClassifier("logistic", "asgd")
-
-
 @interpreted
 @pytest.mark.parametrize("model", fast_first(2, MODELS), ids=range(len(MODELS)))
 def test_it_shows_itself(model, binary):

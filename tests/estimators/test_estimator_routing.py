@@ -8,9 +8,7 @@ from sklearn.ensemble import BaggingClassifier, StackingClassifier
 from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, losses, stopping
 
@@ -29,26 +27,6 @@ def test_weights_reach_fit_through_a_search(binary, same_model):
     search = GridSearchCV(model, {"alpha": [0.1, 1e-3]}, cv=3).fit(X, y, sample_weight=weight)
     best = LinearClassifier(random_state=0, **search.best_params_).fit(X, y, sample_weight=weight)
     same_model(search.best_estimator_, best)
-
-
-@pytest.mark.usefixtures("routing")
-def test_weights_reach_fit_through_a_pipeline(binary, same_model):
-    X, y = binary
-    weight = np.where(y, 5.0, 1.0)
-    model = LinearClassifier(random_state=0).set_fit_request(sample_weight=True, coef_init=False)
-    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
-    pipeline.fit(X, y, sample_weight=weight)
-    scaled = StandardScaler().fit_transform(X)
-    same_model(pipeline[-1], LinearClassifier(random_state=0).fit(scaled, y, sample_weight=weight))
-
-
-@pytest.mark.usefixtures("routing")
-def test_nothing_is_routed_that_was_not_asked_for(binary):
-    from sklearn.exceptions import UnsetMetadataPassedError
-
-    X, y = binary
-    with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
-        GridSearchCV(LinearClassifier(), {"alpha": [0.1]}).fit(X, y, sample_weight=np.ones(300))
 
 
 @pytest.mark.usefixtures("routing")
@@ -109,12 +87,6 @@ def test_cross_validation(binary, numbers):
 )
 def test_meta_estimators(wrap, several):
     assert wrap(LinearClassifier(random_state=0)).fit(*several).score(*several) > 0.7
-
-
-def test_several_outputs(numbers):
-    X, y = numbers
-    model = MultiOutputRegressor(LinearRegressor(random_state=0)).fit(X, np.column_stack([y, -y]))
-    assert model.score(X, np.column_stack([y, -y])) > 0.9
 
 
 @pytest.mark.slow

@@ -41,15 +41,6 @@ def test_columns_of_zeros_in_sparse_rows(task, chunk):
 
 
 @in_both_forms
-@pytest.mark.parametrize("task", TASKS)
-def test_one_feature(task, form):
-    X, y = problem(task)
-    model = fitted(task, form(X[:, [2]]), y)
-    assert model.coef_.size == (3 if task == "three" else 1)
-    assert model.score(form(X[:, [2]]), y) > (0.1 if task == "numbers" else 0.5)
-
-
-@in_both_forms
 def test_one_row_a_class(form, rng):
     X = rng.standard_normal((4, 3))
     for labels in (["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"]):

@@ -1,7 +1,6 @@
 """partial_fit: a stream of rows in chunks of any size, of columns that appear late or grow; and after a stop."""
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
@@ -134,16 +133,6 @@ def test_the_first_call_settles_the_type(binary):
     assert np.isfinite(model.coef_).all()
 
 
-def test_after_fit(several):
-    X, y = several
-    model = SGDClassifier(solver="asgd", random_state=0).fit(X, y)
-    before, steps_before = model.coef_.copy(), model.verdict_.step
-    model.partial_fit(X, y)
-    assert model.verdict_.step == steps_before + 400
-    assert not np.array_equal(model.coef_, before)
-    np.testing.assert_allclose(model.coef_, before, atol=0.3)
-
-
 def test_fit_forgets_what_partial_fit_learnt(binary, several, same_model):
     X, y = several
     model = LinearClassifier(random_state=0).partial_fit(*binary, classes=[0, 1]).fit(X, y)
@@ -188,15 +177,6 @@ def test_one_row_at_a_time_without_features(numbers):
     for _ in range(5):
         model.partial_fit([[0.0, 0.0]], [1.0])
     assert np.isfinite(model.intercept_).all()
-
-
-@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=str)
-def test_pickled_between_two_calls(solver, several, same_model):
-    X, y = several
-    model = SGDClassifier(solver=solver, random_state=0).partial_fit(X[:200], y[:200], classes=[0, 1, 2, 3])
-    again = pickle.loads(pickle.dumps(model))
-    same_model(again.partial_fit(X[200:], y[200:]), model.partial_fit(X[200:], y[200:]))
-    assert str(again.verdict_) == str(model.verdict_)
 
 
 def test_classes_told_again_in_another_form_leave_the_first():
@@ -393,11 +373,6 @@ def test_another_rule_starts_again(binary):
     assert model.verdict_.step == done + 400
     with pytest.raises(ValueError, match=ENDED):
         model.set_params(stop=stopping.MaxSamples(done)).partial_fit(X, y)
-
-
-def test_fit_starts_again(binary, same_model):
-    model = LinearClassifier(stop=2, random_state=0).fit(*binary)
-    same_model(copy.deepcopy(model).fit(*binary), model)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from automatic_problems import TASKS, fitted, problem
 from scipy import sparse
 from scipy.special import expit, log_softmax, softmax
 
-from sgdone import CustomLoss, LinearClassifier, LinearRegressor, SGDClassifier, losses
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, losses
 from sgdone.bank import CANDIDATES
 from sgdone.stopping import MaxSamples
 from tiers import fast_first
@@ -63,15 +63,6 @@ def test_a_start_predicts_the_first_row_as_it_would_have(task, form):
     assert first.verdict_.step == 1
     assert first.trace_[0].loss == pytest.approx(_loss(task, good, X[:1], y[:1]), rel=1e-6)
     assert whole.verdict_.step == 30
-
-
-def test_a_warm_start_continues_from_the_last_fit():
-    X, y = problem("two")
-    model = LinearClassifier(warm_start=True, stop=MaxSamples(1), shuffle=False, random_state=0)
-    good = fitted("two", X, y)
-    model.fit(X, y, coef_init=good.coef_, intercept_init=good.intercept_)
-    again = _loss("two", model, X[:1], y[:1])
-    assert model.fit(X, y).trace_[0].loss == pytest.approx(again, rel=1e-6)
 
 
 def _loss(task, model, X, y):
@@ -163,19 +154,6 @@ def test_losses_with_probabilities():
 
 def test_an_unknown_loss_does_not_break_hasattr():
     assert not hasattr(LinearClassifier("nonsense"), "predict_proba")
-
-
-@pytest.mark.slow
-def test_a_loss_of_the_users_own(binary):
-    loss = CustomLoss(
-        value=lambda z, y: max(0.0, 1.0 - y * z) ** 3,
-        slope=lambda z, y: -3.0 * y * max(0.0, 1.0 - y * z) ** 2,
-        task="classification",
-        name="cubed_hinge",
-    )
-    model = SGDClassifier(loss, step=0.01, random_state=0).fit(*binary)
-    assert model.score(*binary) > 0.9
-    assert not hasattr(model, "predict_proba")
 
 
 def test_a_score_of_zero_is_the_first_class(binary):

@@ -194,27 +194,6 @@ def test_one_pass_keeps_nothing_on_disk(rows, tmp_path, monkeypatch):
 
 
 @slow
-@pytest.mark.parametrize("kind", ["strings", "booleans", "condition"])
-def test_labels_of_other_kinds(rows, expected, tmp_path, kind):
-    X, y = rows
-    labels = {"strings": np.array(["no", "yes"])[y], "booleans": y == 1, "condition": y * 7.5}[kind]
-    paths = write(table_of(X, labels), tmp_path / "rows.parquet")
-    model = fitted(from_files(paths, label="y > 3" if kind == "condition" else "y"))
-    assert model.coef_.tobytes() == expected.coef_.tobytes()
-    assert model.predict(frame(X)).tolist() == model.classes_[expected.predict(frame(X))].tolist()
-
-
-def test_a_weight_of_zero_leaves_a_row_out(rows, tmp_path):
-    X, y = rows
-    w = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
-    spoiled = np.where(w == 0, 1 - y, y)
-    paths = write(table_of(X, spoiled, w=w), tmp_path / "rows.parquet")
-    model = fitted(from_files(paths, weight="w"))
-    assert "w" not in model.feature_names_in_
-    np.testing.assert_allclose(model.coef_[0] * X.std(axis=0), np.array([1.5, -0.1, 3, 0]) * X.std(axis=0), atol=0.15)
-
-
-@slow
 @pytest.mark.parametrize("row", [3, 5000, 15_000, 19_000, 19_999])
 @pytest.mark.parametrize("kind", ["gap", "level"])
 def test_a_feature_may_first_appear_at_any_row(rows, expected, tmp_path, row, kind):

@@ -7,13 +7,12 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 from inference.summary_problems import assert_within, classifier_summary, kinds, regressor_summary
-from sgdone import LinearClassifier, LinearRegressor
+from sgdone import LinearClassifier, LinearRegressor, TableEncoder
 from sgdone.cli.summary import _columns
 from sgdone.inference import estimate
 from sgdone.inference.coefficients import SummarisedModel
 from sgdone.inference.reference_coding import reference_coding
 from sgdone.rows.blocks import rows_of
-from sgdone.tables import TableEncoder
 
 RELATIVE = 1e-6
 EXACT = {"disp": 0, "method": "newton", "tol": 1e-14, "maxiter": 100}

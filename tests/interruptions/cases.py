@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sgdone.state_file import read_checkpoint
+from sgdone.state_file.checkpoint import read_checkpoint
 
 from .program import PHASES, bits, fitted
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgdone.kernels.bank_rows import CSR, DENSE, MIXED
-from sgdone.kernels.jit import compiled, fingerprint
+from sgdone.kernels.jit import compiled
 from sgdone.matrices.mixed_matrix import with_dense_columns
 from sgdone.rows.rows import Rows, Scaling
 from tiers import fast_first
@@ -15,11 +15,9 @@ from tiers import fast_first
 @lru_cache
 def make_loop(access, types):
     dots, adds = access.dots, access.adds
-    mark = fingerprint(dots, types)
 
-    @compiled(mark)
+    @compiled(dots, types)
     def loop(rows, order, weights, flat, row, amounts, sums, norms):
-        _ = mark
         for position in range(order.size):
             norms[position], _ = dots(rows, order[position], weights, flat, (), (row, sums[position], amounts))
             adds(rows, order[position], weights, flat, (row, sums[position], amounts))

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from sgdone.kernels.csr_columns import lanes_of, make_adds, make_curved, make_dots, padded
-from sgdone.kernels.csr_gram import make_add_products, make_quadratic_forms
+from sgdone.kernels.csr_gram import add_products, quadratic_forms
 from sgdone.rows.rows import Rows
 from tiers import fast_first, interpreted
 
@@ -78,7 +78,7 @@ def test_products(types):
     arrays, rows = rows_of(*types.split())
     values = np.random.default_rng(1).standard_normal((20, 3))
     found = np.zeros((7, 7, 3))
-    make_add_products(f"{types} {types.split()[1]}")(*arrays, values, found)
+    add_products(f"{types} {types.split()[1]}")(*arrays, values, found)
     np.testing.assert_allclose(found, np.einsum("ia,ib,ik->abk", rows, rows, values), rtol=1e-12, atol=1e-12)
 
 
@@ -88,12 +88,12 @@ def test_quadratic_forms(types):
     matrices = np.random.default_rng(1).standard_normal((7, 7, 3))
     matrices = matrices + matrices.transpose(1, 0, 2)
     found = np.full((20, 3), np.nan)
-    make_quadratic_forms(f"{types} {types.split()[1]}")(*arrays, matrices, found)
+    quadratic_forms(f"{types} {types.split()[1]}")(*arrays, matrices, found)
     np.testing.assert_allclose(found, np.einsum("ia,abk,ib->ik", rows, matrices, rows), rtol=1e-12, atol=1e-12)
 
 
 def test_no_rows_at_all():
     (data, indices, indptr), _ = rows_of("float64", "int32")
     found = np.zeros((7, 7, 1))
-    make_add_products("float64 int32 int32")(data, indices, indptr[:1], np.empty((0, 1)), found)
+    add_products("float64 int32 int32")(data, indices, indptr[:1], np.empty((0, 1)), found)
     assert not found.any()

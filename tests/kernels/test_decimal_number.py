@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sgdone.kernels.decimal_number import power_table, read_number
+from sgdone.kernels.instructions import PADDING
 from sgdone.kernels.jit import compiled
-from sgdone.kernels.machine_words import PADDING
 
 
 @compiled("test_decimal_number")

@@ -52,7 +52,7 @@ def test_a_second_process_hits_the_cache(package):
 
 
 @pytest.mark.parametrize(
-    "edited", fast_first(0, ["losses/logistic.py", "kernels/rows_dense.py", "kernels/storage.py"], upto=1)
+    "edited", fast_first(0, ["losses/logistic.py", "kernels/rows.py", "kernels/storage.py"], upto=1)
 )
 def test_an_edit_misses_the_cache(package, edited):
     file = package / "sgdone" / edited

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sgdone.kernels.jit import compiled, fingerprint
+from sgdone.kernels.jit import compiled
 from sgdone.rows.rows import Rows, Scaling
 from sgdone.stopping import Pflug
 from tiers import examples, fast_first, interpreted
@@ -20,11 +20,9 @@ UNITS = {
 
 def make_products(access, types):
     overlap = access.overlap
-    mark = fingerprint(overlap, types)
 
-    @compiled(mark)
+    @compiled(overlap, types)
     def overlaps(rows, order, memory, out):
-        _ = mark
         for position in range(order.size):
             out[position] = overlap(rows, order[position], memory)
 

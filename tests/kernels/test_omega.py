@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import lambertw, wrightomega
+from scipy.special import wrightomega
 
-from sgdone.kernels.jit import compiled, fingerprint
+from sgdone.kernels.jit import compiled
 from sgdone.kernels.softmax import omega
 from tiers import examples
 
@@ -17,11 +17,8 @@ JOINTS = np.array([-40.0, -2.0, 1.0])
 
 
 def make_omegas():
-    mark = fingerprint(omega)
-
-    @compiled(mark)
+    @compiled(omega)
     def omegas(t, out):
-        _ = mark
         for i in range(t.size):
             out[i] = omega(t[i])
 
@@ -47,16 +44,6 @@ def test_it_is_scipys(reach, rng):
 def test_it_is_scipys_on_both_sides_of_every_joint():
     near = np.concatenate([np.nextafter(JOINTS, -np.inf), JOINTS, np.nextafter(JOINTS, np.inf)])
     np.testing.assert_allclose(omegas(near), wrightomega(near), rtol=1e-14)
-
-
-def test_it_is_lamberts_w_of_an_exponential():
-    """Whose argument has lost some digits of t by itself."""
-    t = np.linspace(-690.0, 690.0, 5000)
-    np.testing.assert_allclose(omegas(t), lambertw(np.exp(t)).real, rtol=1e-12)
-
-
-def test_known_values():
-    np.testing.assert_allclose(omegas([1.0, 1.0 + math.e, 0.0]), [1.0, math.e, 0.5671432904097838], rtol=4e-16)
 
 
 @pytest.mark.parametrize("t", [1e3, 1e8, 1e15, 1e150])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
 from reference_bank import coupled, softmax_implicit
-from sgdone.kernels.jit import compiled, fingerprint
+from sgdone.kernels.jit import compiled
 from sgdone.kernels.outputs import make_one_vs_rest, make_softmax, make_target, make_two_classes
 from sgdone.losses import Hinge, Logistic, Squared
 from tiers import examples
@@ -19,17 +19,14 @@ def make_loops(make_outputs, loss):
     """The three functions over rows, each row with two numbers before its predictions where those may begin later."""
     kernel = loss.kernel
     cost, slopes, miss, _ = make_outputs(kernel.value, kernel.implicit)
-    mark = fingerprint(make_outputs, kernel.value, kernel.implicit)
 
-    @compiled(mark)
+    @compiled(make_outputs, kernel.value, kernel.implicit)
     def all_slopes(Z, labels, q, parameters, out, room):
-        _ = mark
         for i in range(labels.size):
             slopes(Z[i], Z.shape[1], labels[i], q[i], parameters, out[i], room)
 
-    @compiled(mark)
+    @compiled(make_outputs, kernel.value, kernel.implicit)
     def all_costs(Z, labels, parameters, costs, misses):
-        _ = mark
         for i in range(labels.size):
             costs[i] = cost(Z[i], 2, Z.shape[1] - 2, labels[i], parameters)
             misses[i] = miss(Z[i], 2, Z.shape[1] - 2, labels[i])

@@ -127,14 +127,14 @@ for labels, n_classes, n_dense in ((y, 2, 0), (rng.integers(0, 3, 150).astype(fl
     out.append(path.best.model.ravel())
 
 # Products of sparse rows for the exact finish.
-from sgdone.kernels.csr_gram import make_add_products, make_quadratic_forms
+from sgdone.kernels.csr_gram import add_products, quadratic_forms
 
 for matrix in (sparse.csr_array(X), wide, sparse.csr_array((150, 4)), sparse.csr_array(X.astype(np.float32))):
     arrays = matrix.data, matrix.indices, matrix.indptr
     types = " ".join(str(array.dtype) for array in arrays)
     products, forms = np.zeros((5, 5, 2)), np.zeros((150, 2))
-    make_add_products(types)(*arrays, np.column_stack([y, weights]), products)
-    make_quadratic_forms(types)(*arrays, products, forms)
+    add_products(types)(*arrays, np.column_stack([y, weights]), products)
+    quadratic_forms(types)(*arrays, products, forms)
     out.extend((products.ravel(), forms.ravel()))
 np.savez(sys.argv[1], weights=np.concatenate(out), stops=np.array(stops))
 """

@@ -189,22 +189,18 @@ def test_constants_are_reached(loss, labels):
 # ---- parameters, names, equality and copies of losses ----
 
 
-@pytest.mark.parametrize("delta", [0.0, -1.0, float("nan"), float("inf"), "1", None])
-def test_huber_refuses(delta):
-    with pytest.raises(ValueError, match=r"delta=.* of Huber is not a positive number: give"):
-        Huber(delta=delta)
-
-
-@pytest.mark.parametrize("epsilon", [-1e-9, float("nan"), float("inf"), "1"])
-def test_epsilon_insensitive_refuses(epsilon):
-    with pytest.raises(ValueError, match=r"epsilon=.* of EpsilonInsensitive is not a non-negative number: give"):
-        EpsilonInsensitive(epsilon=epsilon)
-
-
-@pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "0.5"])
-def test_quantile_refuses(level):
-    with pytest.raises(ValueError, match=r"level=.* of Quantile is not in \(0, 1\): give"):
-        Quantile(level=level)
+@pytest.mark.parametrize(
+    ("make", "refused", "message"),
+    [
+        (Huber, [0.0, -1.0, float("nan"), float("inf"), "1", None], "delta=.* of Huber is not a positive number: give"),
+        (EpsilonInsensitive, [-1e-9, float("nan"), float("inf"), "1"], "epsilon=.* is not a non-negative number: give"),
+        (Quantile, [0, 1, -0.5, 90, float("nan"), "0.5"], r"level=.* of Quantile is not in \(0, 1\): give"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(make, refused, message):
+    for parameter in refused:
+        with pytest.raises(ValueError, match=message):
+            make(parameter)
 
 
 def test_numbers_of_any_kind_are_taken():

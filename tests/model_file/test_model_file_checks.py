@@ -163,10 +163,7 @@ CHANGES = {
     "workers that are no number": ("sgd", put([], "params", "n_jobs")),
     "weights of other classes": ("sgd", put({"kind": "dict", "items": [["c", 1.0]]}, "params", "class_weight")),
     "a random state below 0": ("sgd", put(-1, "params", "random_state")),
-    "an automatic step that was not settled": (
-        "sgd",
-        put("auto", *STATE, "step", "fields", "gamma0"),
-    ),
+    "an automatic step that was not settled": ("sgd", put("auto", *STATE, "step", "fields", "gamma0")),
     "another phase": ("sgd", put("anchored", *STATE, "phase")),
     "something to remember": ("sgd", put(1, *STATE, "extra")),
     "rows of another form": ("sgd", put({"kind": "rows", "value": "DENSE_SCALED"}, *STATE, "access")),

@@ -52,10 +52,11 @@ def test_the_present_format_has_its_golden_files():
     assert (HERE / f"format-{MODEL_FILE.version}.safetensors").exists()
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
-def test_formats_before_the_first_release_are_refused(version):
-    path = HERE / f"format-{version}.safetensors"
-    message = f"{path}: has the format of a version before the first release, {version}: fit the model again"
+def test_an_earlier_format_is_refused():
+    path = HERE / "format-4.safetensors"
+    message = (
+        f"{path}: is a model file of version 4, and sgdone {sgdone.__version__} reads version 5: fit the model again"
+    )
     for read in (sgdone.load, read_header):
         with pytest.raises(ModelFileError, match=re.escape(message)):
             read(path)

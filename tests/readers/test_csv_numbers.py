@@ -8,26 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgdone.matrices.stacking import ReusedArrays
 from sgdone.readers.column_choice import Columns
-from sgdone.readers.formats.csv.cells import CellParser, FirstRecord, NumberColumns, decide_types
+from sgdone.readers.formats.csv.cells import CellParser, FirstRecord, decide_types, number_columns
 from sgdone.readers.table import DataError, ReadOptions
 from sgdone.readers.text_blocks import TextBlock
 from tiers import examples
 
 NAMES = ["a", "b", "c"]
 NUMBER, WHOLE = pa.float64(), pa.int64()
-PLAIN = [
-    "0",
-    "-0",
-    "7",
-    "-12.5",
-    "0.1",
-    "1e5",
-    "2.5E-3",
-    "1e+10",
-    "123456789012345678901",
-    "0.30000000000000004",
-]
+PLAIN = ["0", "-0", "7", "-12.5", "0.1", "1e5", "2.5E-3", "1e+10", "123456789012345678901", "0.30000000000000004"]
 ODD = [
     "+1",
     ".5",
@@ -59,13 +49,13 @@ def record_of(separator=",", names=NAMES):
 
 def numbers(text, types=None, **options):
     types = dict.fromkeys(NAMES, NUMBER) if types is None else types
-    found = NumberColumns().of(block_of(text), record_of(**options), types)
+    found = number_columns(block_of(text), record_of(**options), types, ReusedArrays())
     return None if found is None else {name: column.to_pylist() for name, column in found.items()}
 
 
 @pytest.mark.parametrize("cell", PLAIN)
 def test_plain_numbers_are_those_of_python(cell):
-    found = NumberColumns().of(block_of(f"{cell},1,2\n".encode()), record_of(), {"a": NUMBER})
+    found = number_columns(block_of(f"{cell},1,2\n".encode()), record_of(), {"a": NUMBER}, ReusedArrays())
     assert found["a"].to_numpy().view(np.uint64)[0] == np.float64(float(cell)).view(np.uint64)
 
 

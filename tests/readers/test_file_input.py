@@ -76,7 +76,5 @@ def test_a_file_that_changes_is_an_error_before_and_after_reading(folder, change
 def test_arguments(folder):
     with pytest.raises(TypeError, match="given as a string, 'a': give a list of names"):
         files(folder, columns="a")
-    with pytest.raises(ValueError, match="max_memory must be a number of bytes"):
-        files(folder, max_memory=5)
     assert files(folder, label="y", cache="there").cache.name == "there"
     assert not files("-", label="y").rereadable

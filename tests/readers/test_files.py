@@ -205,12 +205,6 @@ def test_an_error_is_a_value_error_and_names_the_file(tmp_path):
         read(tmp_path / "t.csv")
 
 
-def test_features_must_be_several_names(tmp_path):
-    (tmp_path / "t.csv").write_text(CSV)
-    with pytest.raises(TypeError, match="given as a string, 'a': give a list of names"):
-        read(tmp_path / "t.csv", features="a")
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
 def test_permission(tmp_path):
     (tmp_path / "t.csv").write_text(CSV)

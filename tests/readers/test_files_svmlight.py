@@ -43,11 +43,6 @@ def test_everything_the_format_allows(file):
     np.testing.assert_array_equal(table.y, [1, -1, 0.5, 1])
 
 
-def test_one_row_one_feature(file):
-    table = read(file("1 1:2"))
-    assert table.X.shape == (1, 1)
-
-
 @pytest.mark.parametrize(("zero_based", "last"), [(False, 2**31 - 1), (True, 2**31 - 1)])
 def test_columns_that_never_occur_are_left_out(file, zero_based, last):
     train = read(file(f"1 7:2 {last}:3\n-1 7:1\n"), zero_based=zero_based)

@@ -274,15 +274,6 @@ def test_named_pipes(tmp_path, form):
     assert sum(found.X.num_rows for found in tables) == N_ROWS
 
 
-def test_an_error_in_a_pipe_names_the_line(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    thread = threading.Thread(target=(tmp_path / "pipe").write_text, args=("a,y\n1,0\n2\n",))
-    thread.start()
-    with pytest.raises(DataError, match=r"pipe, line 3: found 1 field, but the header has 2 columns"):
-        parts(tmp_path / "pipe")
-    thread.join()
-
-
 def test_formats_must_agree(tmp_path):
     write(tmp_path, example(), "csv")
     write(tmp_path, example(), "jsonl")

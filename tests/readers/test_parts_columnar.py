@@ -11,6 +11,7 @@ from pyarrow import feather
 from sgdone.readers.input_files import input_files
 from sgdone.readers.reading import read, read_parts
 from sgdone.readers.table import DataError, ReadOptions
+from sgdone.readers.table_from_arrow import damage_explained
 
 
 def write(path, table):
@@ -152,6 +153,11 @@ def test_a_damaged_length_takes_no_memory(tmp_path):
     path.write_bytes(content)
     with pytest.raises(DataError, match="record batch 1: cannot be read as Arrow"):
         parts(path)
+
+
+def test_a_file_that_asks_for_more_memory_than_there_is_anywhere_is_damaged():
+    with pytest.raises(DataError, match="cannot be read as Arrow"), damage_explained("Arrow", ReadOptions()):
+        raise pa.ArrowMemoryError("malloc of size 1125899906842688 failed")
 
 
 def test_names_that_are_not_utf8(tmp_path, form):

@@ -1,6 +1,5 @@
 """svmlight files in parts: the same rows whatever the blocks and threads, and errors that name the line."""
 
-import bz2
 import gzip
 import random
 import threading
@@ -117,17 +116,6 @@ def test_several_files_one_after_the_other(tmp_path, in_pieces):
     assert rows_of(read_svmlight_parts(files)) == reference(b"\n".join(contents))
     with pytest.raises(DataError, match=r"1\.svm: contains no rows"):
         list(read_svmlight_parts(files[1:2]))
-
-
-@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
-def test_compressed_files(tmp_path, in_pieces, suffix, pack):
-    in_pieces(50, 2)
-    content = random_text(3)
-    options = written(tmp_path, pack(content), f"t.svm{suffix}")
-    assert rows_of(read_svmlight_parts([options])) == reference(content)
-    cut = written(tmp_path, pack(content)[:-20], f"cut.svm{suffix}")
-    with pytest.raises(DataError, match="the file is truncated or damaged"):
-        list(read_svmlight_parts([cut]))
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -1,12 +1,9 @@
 """The compiled readers of text with bounds checked, and as plain Python."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+
+from bounds_checked import results_of
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +19,8 @@ from kernels.test_decimal_number import HALFWAY, HARD, read
 from sgdone.readers import numeric_lines
 from sgdone.rows.blocks import ColumnNumbers
 from sgdone.matrices.csr import with_unique_entries
-from sgdone.readers.formats.csv.cells import NumberColumns
+from sgdone.matrices.stacking import ReusedArrays
+from sgdone.readers.formats.csv.cells import number_columns
 from sgdone.readers.formats.csv.cells import FirstRecord
 from sgdone.readers.text_blocks import TextBlock
 from sgdone.readers.formats.svmlight import read_svmlight_parts
@@ -43,29 +41,15 @@ for block in (1 << 6, 1 << 16):
                 out += [numbers.of(with_unique_entries(table.X)).indices, numbers.columns]
 record = FirstRecord(",", ["a", "b", "c"], options)
 for text in (b"1,2.5,3\\n\\n-4e-7,,5\\r\\n6,7,8", b"1,2\\n", b"12,x,3\\n", b"1,2,3", b"\\n"):
-    found = NumberColumns().of(TextBlock(text, 1, text.count(b"\\n")), record, {"c": pa.int64(), "a": pa.float64()})
+    block, types = TextBlock(text, 1, text.count(b"\\n")), {"c": pa.int64(), "a": pa.float64()}
+    found = number_columns(block, record, types, ReusedArrays())
     for column in (found or {}).values():
         out.append(column.to_numpy().astype(np.float64).view(np.uint64))
 np.save(sys.argv[1], np.concatenate(out).astype(np.uint64))
 """
 
 
-def results(folder, name, **environment):
-    file = folder / f"{name}.npy"
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM, str(file)],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(folder / name), **environment},
-        cwd=Path(__file__).parents[1],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return np.load(file)
-
-
 def test_with_bounds_checked_and_as_plain_python(tmp_path):
-    expected = results(tmp_path, "python", NUMBA_DISABLE_JIT="1")
-    found = results(tmp_path, "bounds", NUMBA_BOUNDSCHECK="1", NUMBA_OPT="0")
+    expected, found = results_of(PROGRAM, tmp_path)
     assert expected.size > 2000
     np.testing.assert_array_equal(found, expected)

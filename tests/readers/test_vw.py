@@ -2,7 +2,6 @@
 
 import gzip
 import random
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -225,15 +224,6 @@ def test_several_files_share_their_columns(file, in_pieces):
         list(read_vw_parts([ReadOptions(path) for path in files]))
     with pytest.raises(DataError, match="has no labels"):
         list(read_vw_parts([ReadOptions(file("| a\n" * 9), skip_unlabelled=True)]))
-
-
-def test_closed_early(file, in_pieces):
-    in_pieces(64, 4)
-    before = threading.active_count()
-    parts = read_vw_parts([ReadOptions(file("1 | a\n" * 10_000))])
-    assert next(parts).X.shape[0] == 10
-    parts.close()
-    assert threading.active_count() == before
 
 
 def test_many_names(file):

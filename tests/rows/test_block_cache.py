@@ -144,7 +144,7 @@ def test_a_full_disk_is_named(tmp_path):
     cache = BlockCache(tmp_path)
     cache.write(block(np.eye(3)))
     failure = pytest.raises(CacheError, match=r"cannot be written .* free some space")
-    with files_of_at_most(cache.n_bytes + 100), failure:
+    with files_of_at_most(cache.places[-1].offset + 100), failure:
         cache.write(block(np.ones((100, 3)), 3))
     assert len(cache) == 1
     cache.write(block(np.ones((2, 3)), 3))  # there is space again

@@ -9,7 +9,7 @@ from scipy import sparse
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows.block_source import BlockSource
-from sgdone.rows.blocks import PIECES, NumberedRows
+from sgdone.rows.blocks import PIECES, NumberedRows, in_groups, joined
 from sgdone.rows.rows import Block
 
 SIZE, N_ROWS = 500, 20 * 500 + 77
@@ -26,6 +26,9 @@ class Listed(list):
     def read(self, number):
         self.read_numbers.append(number)
         return self[number]
+
+    def in_order(self):
+        return map(joined, in_groups(map(self.read, range(len(self))), PIECES))
 
     def close(self):
         pass

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from sgdone import TableEncoder
 from sgdone.machine import memory
 from sgdone.machine.memory import NotEnoughMemoryError
 from sgdone.matrices.mixed_matrix import MixedMatrix
@@ -27,7 +28,6 @@ from sgdone.rows.blocks import (
     joined,
     numbered,
 )
-from sgdone.tables import TableEncoder
 from tiers import examples
 
 

@@ -282,13 +282,6 @@ def test_half_of_the_first_block_must_be_different(copies, by_features):
     assert validation.by_features is by_features
 
 
-def test_fewer_than_20_rows_validate_nothing():
-    validation = HashedValidation(1)
-    first_pass(validation, np.arange(60.0)[:, None], 60)
-    assert validation.n_rows < FEWEST
-    assert validation.validation_rows(1).count == 0
-
-
 def test_validation_rows_have_the_features_that_came_later(rng):
     narrow = sparse.csr_array(rng.standard_normal((1000, 2)))
     validation = HashedValidation(1)

@@ -51,7 +51,7 @@ def test_labels_keep_their_types(labels, expected):
         (["yes", "no"], [1.0, None], "the weight of row 3 is null (column 'w'): drop the row, or fill it"),
     ],
 )
-def test_gaps_in_labels_and_weights_are_faults(labels, weights, fault):
+def test_missing_labels_and_weights_are_faults(labels, weights, fault):
     good = batch(pa.array(["yes", "no"]), [1.0, 1.0], [1.0, 2.0], ["a", "b"])
     bad = batch(pa.array(labels), weights, [1.0, 2.0], ["a", "b"])
     assert partition_of(1, [good, bad], COLUMNS)[0].fault == fault

@@ -107,7 +107,6 @@ LOGISTIC = losses.Logistic()
 of_both = pytest.mark.parametrize("method", [SGD2, SGDQN], ids=["sgd2", "sgdqn"])
 by_both_names = pytest.mark.parametrize("name", ["sgd2", "sgdqn"])
 in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array], upto=1))
-TWINS = {SGD2: rivals.sgd2, SGDQN: rivals.sgdqn}
 
 
 def fit(problem, solver, stop, *, as_csr=False, **options):
@@ -235,22 +234,6 @@ def test_regressions_too(name):
 
 
 # --- Rules --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@of_both
-@examples(30)
-@given(seed=st.integers(0, 10**6), as_csr=st.booleans(), threshold=st.floats(0.1, 2.0))
-def test_a_margin_returns_the_iterate_without_its_sample(method, seed, as_csr, threshold):
-    problem = random_problem(seed, LOGISTIC)
-    X, y, v = problem.X, problem.y, problem.weights
-    path = TWINS[method](X, y, v, LOGISTIC, 0.01, 200.0, 5, True)
-    result = fit(problem, method(5), stopping.MarginTest(threshold) | stopping.MaxPasses(1), as_csr=as_csr)
-    margins = [y[i] * (X[i] @ w + b) for i, (w, b) in zip(np.flatnonzero(v), path, strict=False)]
-    k = next((k for k, margin in enumerate(margins) if margin >= threshold), None)
-    assert (result.verdict.rule == "MarginTest") == (k is not None)
-    assert result.verdict.step == (len(margins) if k is None else k)
-    assert_same(result, path[result.verdict.step])
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from problems import FEW_LOSSES, random_problem
 from running import run
-from sgdone import SGDClassifier, load, losses, save, steps
+from sgdone import SGDClassifier, losses, steps
 from sgdone.interfaces.stop_rule import Status
 from sgdone.papers.margin_pursuit.reference import descend, margin_pursuit
 from sgdone.rows import ArraySource
@@ -192,31 +192,7 @@ def test_many_steps_leave_few_rows_in_the_trace(problem):
     assert 1 <= len(result.trace) < 50
 
 
-# --- Going on -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_a_model_file_holds_the_state_and_the_scale_that_was_found(tmp_path):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 3))
-    model = SGDClassifier(losses.MarginPursuit(scale="auto"), solver="gd", stop=5).fit(X, X[:, 0] > 0)
-    save(model, tmp_path / "model")
-    again = load(tmp_path / "model")
-    loss = again._fitted.results[0].state.objective.loss
-    assert loss == model._fitted.results[0].state.objective.loss
-    assert loss.parameters[1] == model.verdict_.evidence["scale"] > 0
-    assert np.array_equal(again.coef_, model.coef_)
-
-
 # --- What it refuses, and edges -----------------------------------------------------------------------------------
-
-
-@interpreted
-def test_too_large_a_step_diverges_and_says_so():
-    X = 100.0 * np.random.default_rng(0).standard_normal((20, 2))
-    result = run(ArraySource(X, X[:, 0]), losses.Squared(), GD(), MaxPasses(1000), alpha=0.0, step=steps.Constant(1.0))
-    assert result.verdict.status is Status.DIVERGED
-    assert np.all(np.isfinite(result.coef))
 
 
 @pytest.mark.parametrize("solver", fast_first(1, ["isgd", "aisgd", "isgd-half"]))

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from problems import random_problem
 from running import run
-from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
+from sgdone import SGDClassifier, losses, solvers, steps, stopping
 from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource
 from sgdone.solvers import ISGD, SGD, Halving
@@ -167,17 +166,6 @@ def test_a_margin_halves_before_the_row_that_has_it(problem):
 
 
 @interpreted
-@pytest.mark.slow
-def test_dense_and_sparse_rows_are_halved_at_the_same_samples(problem):
-    for center in (False, True):
-        dense = fit(problem, Halving(detector=Pflug(20)), center=center)
-        csr = fit(problem, Halving(detector=Pflug(20)), center=center, as_csr=True)
-        assert len(halvings(dense)) > 1
-        assert halvings(csr) == halvings(dense)
-        assert np.allclose(csr.coef, dense.coef, rtol=1e-10, atol=1e-10)
-
-
-@interpreted
 def test_the_verdict_lists_each_halving(problem):
     none = fit(problem, Halving(SGD(), Pflug(10**6))).verdict
     assert none.reason == "4 passes allowed and made; Pflug never halved the step"
@@ -220,18 +208,6 @@ def test_a_stop_rule_works_beside_the_detector(problem):
     assert held.verdict.rule == "SmallValidationSet"
     late = fit(problem, Halving(SGD(), MaxSamples(100)), MaxSamples(40).then(2))
     assert (late.verdict.step, halvings(late)) == (80, [])
-
-
-@interpreted
-@pytest.mark.slow
-def test_explicit_steps_that_are_too_large_diverge(problem):
-    X = 1e3 * problem.X
-    y = X @ np.ones(5)
-    with pytest.warns(ConvergenceWarning, match="Diverged"):
-        model = SGDRegressor(solver="sgd-half", step=1.0, stop=2, alpha=0.0).fit(X, y)
-    assert np.all(np.isfinite(model.coef_))
-    calm = SGDRegressor(solver="isgd-half", step=1.0, stop=2, alpha=0.0).fit(X, y)
-    assert calm.verdict_.status is not Status.DIVERGED
 
 
 @interpreted

@@ -102,19 +102,6 @@ def test_its_own_steps_and_others(problem):
 
 
 @pytest.mark.slow
-def test_the_trace_is_of_the_rows_before_they_are_learnt_from(problem):
-    solver = OLBFGS(8, **PLAIN)
-    result = fit(problem, solver, MaxPasses(1))
-    path = slow_path(problem, solver)
-    of = slow.minibatches(problem.weights, 8)
-    z = np.array([problem.X[rows] @ w + b for rows, (w, b) in zip(of, path[:-1], strict=True)])
-    v, y = problem.weights[of], problem.y[of]
-    assert result.trace[-1].loss == pytest.approx(np.sum(v * LOGISTIC.value(z, y)) / np.sum(v), rel=1e-10)
-    assert result.trace[-1].error == pytest.approx(np.mean(y * z <= 0))
-    assert result.trace[-1].step == len(of) == result.verdict.step
-
-
-@pytest.mark.slow
 @FORMS
 def test_it_learns_curvatures_of_badly_scaled_features(form):
     """Columns whose sizes differ by a hundred: plain steps along the largest would be far too small for the least."""

@@ -91,16 +91,6 @@ def test_it_equals_its_slow_twin(loss, seed, as_csr, intercept, projection, mini
 
 
 @pytest.mark.slow
-def test_every_sample_is_an_update_of_a_minibatch(problem):
-    path = slow_path(problem, minibatch=8, passes=3)
-    for updates in (1, 5, 12, 30):
-        result = fit(problem, Pegasos(8), MaxSamples(updates))
-        assert result.verdict.step == updates
-        assert_same(result, path[updates])
-    assert fit(problem, Pegasos(1000), MaxPasses(3)).verdict.step == 0
-
-
-@pytest.mark.slow
 def test_the_trace_is_of_the_rows_before_they_are_learnt_from(problem):
     result = fit(problem, Pegasos(8), MaxPasses(1))
     path = slow_path(problem, minibatch=8)

@@ -8,7 +8,7 @@ from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, steps
 from sgdone.diagnose import catoni_location
-from sgdone.kernels.batch import make_location
+from sgdone.kernels.batch import location
 from sgdone.papers.margin_pursuit import reference as slow
 from sgdone.rows import ArraySource
 from sgdone.solvers import GD, Catoni, MarginMoments, MedianOfMeans
@@ -126,7 +126,7 @@ def test_for_catoni_a_row_of_weight_two_is_two_rows():
 def test_the_location_of_a_step_is_that_of_the_diagnosis(seed):
     rng = np.random.default_rng(seed)
     values, scale = rng.standard_t(1.5, int(rng.integers(1, 200)) * 2 + 1), 10 ** rng.uniform(-2, 2)
-    found = make_location()(values, np.ones(values.size), scale, float(rng.normal(0, 100)))
+    found = location(values, np.ones(values.size), scale, float(rng.normal(0, 100)))
     assert found == pytest.approx(catoni_location(values, scale), abs=1e-10 * max(1.0, scale))
 
 

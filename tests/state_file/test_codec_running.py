@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from model_file.table_rows import FIRST, SECOND
+from sgdone import TableEncoder
 from sgdone.interfaces.objective import Judgement, Model, Objective
 from sgdone.losses import Huber
 from sgdone.matrices.mixed_matrix import MixedMatrix
@@ -14,7 +15,6 @@ from sgdone.rows.rows import Block, Order, Rows, Scaling
 from sgdone.state_file.codec import Decoder, Encoder, NotStorable
 from sgdone.state_file.plain_forms import unpack_order, unpack_rows
 from sgdone.stopping import Gain, MarginTest, MaxPasses, MaxSamples, Pflug
-from sgdone.tables import TableEncoder
 from state_file.same_values import assert_same
 from storage_forms import long_indices, unsorted
 
@@ -61,10 +61,7 @@ def test_rows_and_their_scaling(form, dtype):
     X = np.where(np.arange(12.0).reshape(4, 3) % 2, np.arange(12.0).reshape(4, 3), 0.0).astype(dtype)
     matrix = MixedMatrix(X[:, :1].copy(), sparse.csr_array(X[:, 1:])) if form == "mixed" else form(X)
     scaling = Scaling(np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 0.0]))
-    for rows in (
-        Rows.of(matrix),
-        Rows.of(matrix, scaling, ["a", "b", "c"], np.array([0, 1, 2], np.int32)),
-    ):
+    for rows in (Rows.of(matrix), Rows.of(matrix, scaling, ["a", "b", "c"], np.array([0, 1, 2], np.int32))):
         back = there_and_back(rows)
         assert_same(back, rows)
         assert back.types == rows.types

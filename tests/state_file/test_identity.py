@@ -2,8 +2,8 @@
 
 import pytest
 
-from sgdone.state_file import CheckpointError, check_identity
-from sgdone.state_file.checkpoint import check_is_plain
+from sgdone.state_file.checkpoint import check_identity, check_is_plain
+from sgdone.state_file.file_format import CheckpointError
 
 STORED = {
     "files": [{"name": "clicks-1.csv", "bytes": 512, "sha256": "ab"}, {"name": "clicks-2.csv", "bytes": 1024}],

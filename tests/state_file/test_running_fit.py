@@ -18,7 +18,7 @@ from sgdone.rows.block_source import BlockSource
 from sgdone.rows.blocks import NumberedRows
 from sgdone.run import RunOptions, run
 from sgdone.run.checkpoints import Checkpoints
-from sgdone.state_file import Checkpoint, read_checkpoint, write_checkpoint
+from sgdone.state_file.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from sgdone.stopping import Gain, MaxPasses
 from state_file.same_values import assert_same
 

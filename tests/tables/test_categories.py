@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdone.tables import TableEncoder
+from sgdone import TableEncoder
 from sgdone.tables.category_encoder import CategoryEncoder
 from sgdone.tables.cell_values import level_values
 from sgdone.tables.column_encoder import NewFeatures
@@ -100,12 +100,6 @@ def test_later_levels_share_the_room_that_is_left():
     found = encoder.get_feature_names_out().tolist()
     assert found[:3] == ["c=a", "c=b", "c=z"]
     assert all("bucket" in name for name in found[3:])
-
-
-def test_an_unseen_level_has_no_entry():
-    encoder = TableEncoder().fit(pa.table({"c": ["a", "b"]}))
-    found = encoder.transform(pa.table({"c": ["b", "new", None]}))
-    assert found.toarray().tolist() == [[0, 1], [0, 0], [0, 0]]
 
 
 def test_gaps_are_a_level_beside_one_of_the_same_name():

@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sgdone import TableEncoder
 from sgdone.cluster.tables import merge_encoders
-from sgdone.tables import TableEncoder, arrow_table
+from sgdone.tables import arrow_table
 from sgdone.tables.date_values import date_values
 
 MOMENTS = [
@@ -74,7 +75,7 @@ def test_features_of_dates():
 def test_a_month_that_was_not_in_fit_has_no_entry():
     encoder = TableEncoder().fit(pa.table({"d": ["2011-01-31", "2011-02-01"]}))
     found = encoder.encode(pa.table({"d": ["2011-03-07"]}))
-    assert [encoder.names_of([1 + j])[0] for j in found.sparse.indices] == ["d.weekday=Mon"]
+    assert [encoder.get_feature_names_out()[1 + j] for j in found.sparse.indices] == ["d.weekday=Mon"]
 
 
 def test_times_of_the_day_are_not_dates():
@@ -136,11 +137,7 @@ NAIVE = pa.table({"d": pa.array([0, 10**12], pa.timestamp("us"))})
         (NAIVE, stamps("UTC"), "'d' had no time zone in fit, and has the time zone UTC now: convert it"),
         (NAIVE, written(1), "'d' had no time zone in fit, and has the time zone \\+01:00 now"),
         (stamps("UTC"), NAIVE, "'d' had the time zone UTC in fit, and has no time zone now: state"),
-        (
-            written(1),
-            pa.table({"d": ["2024-01-01", "2024-01-02T12:00:00Z"]}),
-            "has times with and without a time zone",
-        ),
+        (written(1), pa.table({"d": ["2024-01-01", "2024-01-02T12:00:00Z"]}), "has times with and without a time zone"),
         (pa.concat_tables([written(1), written(2)]), NAIVE, "'d' had several time zones in fit, and has no time zone"),
     ],
 )

@@ -4,7 +4,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sgdone.tables import TableEncoder, arrow_table
+from sgdone import TableEncoder
+from sgdone.tables import arrow_table
 
 TABLE = pa.table(
     {

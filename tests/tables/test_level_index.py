@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdone.tables import TableEncoder
+from sgdone import TableEncoder
 from sgdone.tables import category_encoder as level_index
 from sgdone.tables.category_encoder import LevelIndex, positions
 from tiers import examples

@@ -13,7 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sgdone.tables import EncoderState, TableEncoder
+from sgdone import TableEncoder
+from sgdone.tables import EncoderState
 from tables.test_frames import TABLE, same
 
 TEXT = {"note": "text"}
@@ -234,7 +235,7 @@ def test_a_state_with_the_words_of_some_features():
     some = encoder.word_features()[::2]
     back = TableEncoder.from_state(encoder.state(words=some))
     kept = [name for name in names(back) if name.startswith("note:") and "(bucket" not in name]
-    assert kept == encoder.names_of(some)
+    assert kept == encoder.get_feature_names_out()[some].tolist()
     assert same(back.partial_fit_encode(TABLE), encoder.partial_fit_encode(TABLE))
 
 
@@ -252,41 +253,19 @@ def test_a_wide_table_of_numbers_has_a_small_state():
     "damage",
     [
         lambda state: state.header.pop("plans"),
-        lambda state: state.header.update(n_sparse=3),
         lambda state: state.header.update(names=["a", "a"]),
-        lambda state: state.header.update(n_sparse=2**60),
-        lambda state: state.header.update(is_plain=True),
-        lambda state: state.header["left_out"].update(number="constant"),
-        lambda state: state.header["plans"].__setitem__(0, ["drop", "number", ""]),
         lambda state: state.header["plans"].__setitem__(0, ["number", "complex", ""]),
         lambda state: state.header["plans"].pop(),
         lambda state: state.header["parameters"].update(n_buckets=3),
         lambda state: state.header["parameters"].update(n_buckets=2**30),
         lambda state: state.header["parameters"].update(columns={"note": "book"}),
         lambda state: state.header["parameters"].update(n_words=3),
-        lambda state: state.arrays["plans"].__setitem__(0, -1),
-        lambda state: state.arrays["mean"].__setitem__(0, np.nan),
-        lambda state: state.arrays["count"].__setitem__(0, -1.0),
-        lambda state: state.arrays["indicator"].__setitem__(0, 99),
-        lambda state: state.arrays["n_buckets"].__setitem__(0, 2**40),
-        lambda state: state.arrays["level_features"].__setitem__(0, 1),
-        lambda state: state.arrays["level_counts"].__setitem__(0, -1),
-        lambda state: state.arrays["part_features"].__setitem__(0, -2),
-        lambda state: state.arrays["word_buckets"].__setitem__(0, 2**18),
-        lambda state: state.arrays["word_buckets"].__setitem__(0, -1),
-        lambda state: state.arrays["named"].__setitem__(-1, 10_000),
-        lambda state: state.arrays["votes"].__setitem__(0, -1),
         lambda state: state.arrays["word_features"].__setitem__(slice(2), state.arrays["word_features"][1::-1].copy()),
-        lambda state: state.arrays.update(words=state.arrays["words"][:-1]),
-        lambda state: state.arrays.update(votes=state.arrays["votes"].astype(np.int64)),
-        lambda state: state.arrays.update(mean=state.arrays["mean"][None]),
-        lambda state: state.arrays.update({"level_counts.sizes": -state.arrays["level_counts.sizes"]}),
-        lambda state: state.arrays.update({"levels.sizes": state.arrays["levels.sizes"] + 1}),
         lambda state: state.arrays.update(more=np.zeros(1)),
-        lambda state: state.arrays.pop("level_counts"),
     ],
 )
 def test_damaged_states_are_refused(damage):
+    """Others are among the damaged model files."""
     state = TableEncoder(TEXT).fit(TABLE).state()
     TableEncoder.from_state(state)
     damage(state)

@@ -1,12 +1,9 @@
 """The compiled loops of tables with bounds checked, and as plain Python."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+
+from bounds_checked import results_of
 
 pytestmark = pytest.mark.slow
 
@@ -15,7 +12,7 @@ import sys
 
 import numpy as np
 import pyarrow as pa
-from sgdone.tables import TableEncoder
+from sgdone import TableEncoder
 from tables.test_frames import TABLE
 
 out = []
@@ -33,21 +30,6 @@ np.save(sys.argv[1], np.concatenate(out))
 """
 
 
-def results(folder, name, **environment):
-    file = folder / f"{name}.npy"
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM, str(file)],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(folder / name), **environment},
-        cwd=Path(__file__).parents[1],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return np.load(file)
-
-
 def test_with_bounds_checked_and_as_plain_python(tmp_path):
-    expected = results(tmp_path, "python", NUMBA_DISABLE_JIT="1")
-    found = results(tmp_path, "bounds", NUMBA_BOUNDSCHECK="1", NUMBA_OPT="0")
+    expected, found = results_of(PROGRAM, tmp_path)
     assert np.allclose(found, expected, rtol=1e-12, atol=1e-12)

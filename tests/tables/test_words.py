@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdone.kernels.words import known_number, make_count_words, make_hash_texts
-from sgdone.tables import TableEncoder
+from sgdone import TableEncoder
+from sgdone.kernels.words import count_words, hash_texts, known_number
 from sgdone.tables.cell_values import characters_in_words, lower_case_pieces
 from sgdone.tables.string_cells import utf8
-from sgdone.tables.text_encoder import _nothing, number_words
+from sgdone.tables.text_encoder import number_words
 from tables.word_reference import hash_of, hashes_of, words_of
 from tiers import examples
 
@@ -32,7 +32,7 @@ def test_buckets_and_values_are_those_of_the_reference(texts):
     n_buckets = 64  # so that words collide
     numbers = np.arange(n_buckets, dtype=np.int32)
     rows = []
-    for indptr, found, values in number_words(strings(*texts), numbers, known_number, _nothing()):
+    for indptr, found, values in number_words(strings(*texts), numbers, known_number):
         rows += [dict(zip(found[a:b], values[a:b], strict=True)) for a, b in pairwise(indptr)]
     for text, row in zip(prepared(texts), rows, strict=True):
         expected = {}
@@ -50,10 +50,10 @@ def test_buckets_and_values_are_those_of_the_reference(texts):
 @examples(40)
 def test_word_counts_and_hashes_of_whole_texts_are_those_of_the_reference(texts):
     normal = prepared(texts)
-    count = make_count_words("uint8 int64")(*utf8(strings(*normal)), characters_in_words(), 10**9)
+    count = count_words(*utf8(strings(*normal)), characters_in_words(), 10**9)
     assert count == sum(len(words_of(text)) for text in normal)
     found = np.empty(len(texts), dtype=np.uint64)
-    make_hash_texts("uint8 int64")(*utf8(strings(*texts)), found)
+    hash_texts(*utf8(strings(*texts)), found)
     assert found.tolist() == [hash_of(text) for text in texts]
 
 
@@ -79,7 +79,7 @@ def test_pieces_do_not_change_the_features(monkeypatch, rng):
 def test_bytes_that_are_not_utf8_are_read_without_going_beyond_the_text():
     data = np.frombuffer(b"ab\xe4\xff\xf0\x9f", dtype=np.uint8)
     offsets = np.frombuffer(np.array([0, 3, 6]).tobytes(), dtype=np.int64)
-    assert make_count_words("uint8 int64")(data, offsets, characters_in_words(), 10) == 1
+    assert count_words(data, offsets, characters_in_words(), 10) == 1
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,12 @@ from sgdone.cli.option_groups import (
     Only,
     ScoredRows,
     Task,
+    argument,
+    flag,
+    option,
+    output_file,
     with_groups,
 )
-from sgdone.cli.output_files import output_path
 
 app = typer.Typer(
     add_completion=False,
@@ -41,7 +44,7 @@ def _examples(*lines: str) -> str:
 
 
 class Cov(StrEnum):
-    """How the covariance of the coefficients is estimated."""
+    """Estimate of the covariance of the coefficients."""
 
     CLASSICAL = "classical"
     ROBUST = "robust"
@@ -54,24 +57,16 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        show_default=False,
-        help="A data file, or a data set by name: breast-cancer, digits, mnist-7-vs-9, ...",
-    ),
-]
+Data = Annotated[str, argument("DATA", "A data file, or a data set by name: breast-cancer, digits, mnist-7-vs-9, ...")]
 ManyData = Annotated[
     list[str],
-    typer.Argument(
-        metavar="DATA",
-        show_default=False,
-        help="Files (CSV, Parquet, Arrow, JSON lines, svmlight, Vowpal Wabbit; plain or compressed), patterns in "
+    argument(
+        "DATA",
+        "Files (CSV, Parquet, Arrow, JSON lines, svmlight, Vowpal Wabbit; plain or compressed), patterns in "
         "quotes ('clicks/*.csv'), folders, - for standard input, or a data set by name: breast-cancer, digits, ...",
     ),
 ]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A file that `fit --model` wrote.")]
+Model = Annotated[Path, argument("MODEL", "A file that `fit --model` wrote.")]
 
 
 @contextmanager
@@ -131,11 +126,10 @@ def fit(
     checkpoints: CheckpointOptions,
     dask: Annotated[
         str | None,
-        typer.Option(
-            metavar="local|ADDRESS",
-            help="Fit on a Dask cluster whose workers read the files: local starts one on this machine, "
-            "tcp://HOST:PORT is the address of a scheduler.",
-            show_default=False,
+        option(
+            "local|ADDRESS",
+            "Fit on a Dask cluster whose workers read the files: local starts one on this machine, tcp://HOST:PORT is "
+            "the address of a scheduler.",
         ),
     ] = None,
     output: FitOutput,
@@ -152,8 +146,9 @@ def fit(
     with quick_imports():
         from sgdone.cli.fit import fit_and_report
         from sgdone.cli.fit_data import FitArguments
+        from sgdone.cli.options import Options
 
-        options = method.parsed(file.kinds())
+        options = Options(method, file.kinds())
         arguments = FitArguments(data, scored, file.parsed(), options, checkpoints, output, context.obj, dask)
     fit_and_report(arguments)
 
@@ -171,21 +166,12 @@ def predict(
     model: Model,
     data: ManyData,
     *,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", parser=output_path, help="A CSV file, or .parquet.  [default: standard output]"),
-    ] = None,
+    out: Annotated[Path | None, output_file("A CSV file, or .parquet.  [default: standard output]")] = None,
     ids: Annotated[
-        list[str] | None,
-        typer.Option("--id", metavar="COLUMN", help="A column of DATA to copy to the output; may be repeated."),
+        list[str] | None, option("COLUMN", "A column of DATA to copy to the output; may be repeated.", "--id")
     ] = None,
     proba: Annotated[
-        bool | None,
-        typer.Option(
-            "--proba/--no-proba",
-            help="Also the probability of each class.  [default: if the model has them]",
-            show_default=False,
-        ),
+        bool | None, flag("--proba/--no-proba", "Also the probability of each class.  [default: if the model has them]")
     ] = None,
     file: Annotated[FileGroup, Only("label", "separator", "no_header", "max_memory")],
     json: Json = False,
@@ -196,16 +182,16 @@ def predict(
     Files of any size are read and predicted part by part.
     """
     with quick_imports():
-        from sgdone.cli.predict import PredictOptions, predict_and_report
+        from sgdone.cli.predict import predict_and_report
 
-    predict_and_report(PredictOptions(model, data, out, ids or [], proba, file.parsed(), json))
+    predict_and_report(model, data, out, ids or [], proba, file.parsed(), json)
 
 
 @app.command(epilog=_examples("inspect income.safetensors --top 20"))
 @guarded
 def inspect(
     model: Model,
-    top: Annotated[int, typer.Option(min=0, metavar="N", help="How many coefficients to show.")] = 10,
+    top: Annotated[int, option("N", "How many coefficients to show.", min=0)] = 10,
     json: Json = False,
 ) -> None:
     """Describe a model.
@@ -232,22 +218,16 @@ def summary(
     data: Data,
     *,
     columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME,...", help="Features to report; may be repeated.  [default: all]"),
+        list[str] | None, option("NAME,...", "Features to report; may be repeated.  [default: all]")
     ] = None,
     cov: Annotated[Cov, typer.Option(help="How the standard errors are estimated.")] = Cov.ROBUST,
-    groups: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with the groups of --cov cluster.")
-    ] = None,
-    level: Annotated[float, typer.Option(metavar="NUMBER", help="Level of the intervals.")] = 0.95,
+    groups: Annotated[str | None, option("COLUMN", "The column with the groups of --cov cluster.")] = None,
+    level: Annotated[float, option("NUMBER", "Level of the intervals.")] = 0.95,
     reference: Annotated[
-        str | None,
-        typer.Option(metavar="CLASS", help="The class the others are compared with.  [default: the first]"),
+        str | None, option("CLASS", "The class the others are compared with.  [default: the first]")
     ] = None,
     file: Annotated[FileGroup, Only("label", "separator", "no_header")],
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", parser=output_path, help="Where to draw the intervals.")
-    ] = None,
+    plot: Annotated[Path | None, output_file("Where to draw the intervals.")] = None,
     json: Json = False,
 ) -> None:
     """Print coefficients with standard errors, p-values and intervals.
@@ -256,11 +236,9 @@ def summary(
     without a penalty. Those whose standard error would be wrong are refused, with the reason.
     """
     with quick_imports():
-        from sgdone.cli.summary import SummaryArguments, summarise_and_report
+        from sgdone.cli.summary import summarise_and_report
 
-    summarise_and_report(
-        SummaryArguments(model, data, columns or [], cov.value, groups, level, reference, file.parsed(), plot, json)
-    )
+    summarise_and_report(model, data, columns or [], cov.value, groups, level, reference, file.parsed(), plot, json)
 
 
 @app.command(
@@ -277,14 +255,9 @@ def diagnose(
     *,
     file: Annotated[FileGroup, Only("label", "drop", "separator", "no_header", "zero_based", "max_memory")],
     task: Annotated[Task, typer.Option(help="What the labels are; auto decides by their values.")] = Task.AUTO,
-    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Without an intercept.")] = False,
-    no_separation: Annotated[
-        bool, typer.Option("--no-separation", help="Leave out separation, which takes longest.")
-    ] = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", parser=output_path, help="Where to draw the separation, if there is one."),
-    ] = None,
+    no_intercept: Annotated[bool, flag("--no-intercept", "Without an intercept.")] = False,
+    no_separation: Annotated[bool, flag("--no-separation", "Leave out separation, which takes longest.")] = False,
+    plot: Annotated[Path | None, output_file("Where to draw the separation, if there is one.")] = None,
     json: Json = False,
 ) -> None:
     """Check data before training.
@@ -294,10 +267,9 @@ def diagnose(
     they become. Of rows that do not fit into memory, the first ones are checked.
     """
     with quick_imports():
-        from sgdone.cli.diagnose import DiagnoseOptions, diagnose_and_report
+        from sgdone.cli.diagnose import diagnose_and_report
 
-    options = DiagnoseOptions(data, file.parsed(), task.value, not no_intercept, not no_separation, plot, json)
-    diagnose_and_report(options)
+    diagnose_and_report(data, file.parsed(), task.value, not no_intercept, not no_separation, plot, json)
 
 
 @app.command(
@@ -309,12 +281,10 @@ def diagnose(
 )
 @guarded
 def theory(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", show_default=False, help="A statement.  [default: list them all]")
-    ] = None,
+    name: Annotated[str | None, argument("NAME", "A statement.  [default: list them all]")] = None,
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ARGUMENT=VALUE", show_default=False, help="A vector or matrix is JSON: [[1,0],[0,1]]."),
+        argument("ARGUMENT=VALUE", "A vector or matrix is JSON: [[1,0],[0,1]]."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -338,15 +308,13 @@ def theory(
 )
 @guarded
 def reproduce(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", show_default=False, help="A figure or table, or all; see --list.")
-    ] = None,
+    name: Annotated[str | None, argument("NAME", "A figure or table, or all; see --list.")] = None,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Writes DIR/NAME/NAME.png, NAME.csv and claims.json; all: index.html.")
+        Path, option("DIR", "Writes DIR/NAME/NAME.png, NAME.csv and claims.json; all: index.html.")
     ] = Path(),
-    quick: Annotated[bool, typer.Option("--quick", help="Seconds instead of minutes: one seed, fewer trials.")] = False,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="First seed; without --quick there are five.")] = 0,
-    list_all: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
+    quick: Annotated[bool, flag("--quick", "Seconds instead of minutes: one seed, fewer trials.")] = False,
+    seed: Annotated[int, option("N", "First seed; without --quick there are five.", min=0)] = 0,
+    list_all: Annotated[bool, flag("--list", "List the experiments and exit.")] = False,
 ) -> None:
     """Reproduce a figure or table of a paper, and report which of its claims hold.
 

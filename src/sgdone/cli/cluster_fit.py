@@ -2,9 +2,9 @@
 
 import importlib.util
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
@@ -12,9 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone import losses
 from sgdone.cli.console import ProgressLine
-from sgdone.cli.errors import table_errors_named, usage
+from sgdone.cli.errors import refuse, table_errors_named, usage
 from sgdone.cli.fit_data import FitArguments, FitData, decided_task, with_names
 from sgdone.cli.input_data import check_bits, file_input, is_dataset, named
 from sgdone.cli.options import Options
@@ -35,13 +34,12 @@ from sgdone.fit.fit import fit
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.hold_out import FEWEST_ROWS, HoldOut
 from sgdone.fit.options import as_rule
-from sgdone.interfaces.method import by_name
 from sgdone.losses.learning_task import Task
-from sgdone.losses.loss import Loss
 from sgdone.readers.file_parts import FilePart, FileParts, file_parts
 from sgdone.readers.reading import format_of
 from sgdone.readers.table import MAX_MEMORY, ReadOptions, Table
 from sgdone.rows.faults import as_classes
+from sgdone.run import Trace
 from sgdone.tables.kinds import Kind
 
 #: Most columns of svmlight files: each is a coefficient, and several vectors of them are sent and kept.
@@ -50,8 +48,6 @@ _MOST_COLUMNS = 1 << 26
 _TYPED_BY_CELLS = frozenset({"csv", "jsonl"})
 
 _ADDRESS = re.compile(r"[a-z]+://\S+")
-#: Makes an engine whose partitions are parts of files.
-EngineOf = Callable[[Sequence[FilePart]], Engine]
 
 
 def check_dask(address: str, data: Sequence[str], file: ReadOptions, options: Options) -> None:
@@ -68,34 +64,22 @@ def check_dask(address: str, data: Sequence[str], file: ReadOptions, options: Op
                 raise ValueError(f"{name} is a data set, which is fitted on this machine: give files")
     _check_fit(options)
     for option, given in (("--max-memory", file.max_memory != MAX_MEMORY), ("--cache", file.cache is not None)):
-        with usage(option):
-            if given:
-                raise ValueError("it has no effect with --dask, whose workers keep their rows in memory: remove it")
+        refuse(option, given, "it has no effect with --dask, whose workers keep their rows in memory: remove it")
 
 
 def _check_fit(options: Options) -> None:
     """Raise a usage error unless a fit on a cluster can do what is asked for."""
-    with usage("--solver"):
-        if not options.is_default_fit:
-            raise ValueError(f"a fit with --dask has its own solver: remove --solver {options.solver}")
-    with usage("--tol"):
-        if options.tol is not None:
-            raise ValueError("it has no effect with --dask, which ends at the optimum: remove it, or give --passes")
-    with usage("--stop"):
-        wrong = [leaf for leaf in as_rule(options.parameters()["stop"]).leaves if not leaf.is_budget]
-        if options.stop != "auto" and wrong:
-            raise ValueError(
-                f"a fit with --dask ends at the optimum, or after some rounds: give their number instead of "
-                f"{options.stop}"
-            )
-    with usage("--loss"):
-        if options.loss is not None:
-            loss = by_name(options.loss, Loss, losses, "loss")
-            if not loss.smooth_and_convex:
-                raise ValueError(
-                    f"a fit with --dask needs a smooth convex loss, as logistic, squared_hinge, squared or huber; got "
-                    f"{options.loss}"
-                )
+    given, loss = options.method, options.loss
+    advice = f"a fit with --dask has its own solver: remove --solver {given.solver}"
+    refuse("--solver", not options.is_default_fit, advice)
+    advice = "it has no effect with --dask, which ends at the optimum: remove it, or give --passes"
+    refuse("--tol", given.tol is not None, advice)
+    budgets = all(leaf.is_budget for leaf in as_rule(options.parameters()["stop"]).leaves)
+    advice = f"a fit with --dask ends at the optimum, or after some rounds: give their number instead of {given.stop}"
+    refuse("--stop", given.stop != "auto" and not budgets, advice)
+    known = "logistic, squared_hinge, squared or huber"
+    advice = f"a fit with --dask needs a smooth convex loss, as {known}; got {given.loss}"
+    refuse("--loss", loss is not None and not loss.smooth_and_convex, advice)
 
 
 def listed_parts(arguments: FitArguments) -> FileParts:
@@ -105,12 +89,11 @@ def listed_parts(arguments: FitArguments) -> FileParts:
         format_of(file_input(arguments.scored.test, arguments.file).options)  # raises for a file that cannot be opened
     parts = file_parts(source.found, source.options)
     check_bits(arguments.file, is_table=parts.columns is not None)
-    with usage("--bits"):
-        if arguments.file.bits is None and parts.format == "vw":
-            raise ValueError(
-                "with --dask the names of Vowpal Wabbit files must be hashed, so that all workers have the same "
-                "columns: add --bits 18, for example"
-            )
+    advice = (
+        "with --dask the names of Vowpal Wabbit files must be hashed, so that all workers have the same columns: add "
+        "--bits 18, for example"
+    )
+    refuse("--bits", arguments.file.bits is None and parts.format == "vw", advice)
     return parts
 
 
@@ -124,49 +107,29 @@ def no_rows(arguments: FitArguments, parts: FileParts) -> Table:
     return Table(X, None, columns.features, columns.label_name, name=name, weights=weights, dropped=columns.dropped)
 
 
-@final
-@dataclass(frozen=True)
-class OpenedPartitions:
-    """Partitions that have been read.
-
-    Parameters
-    ----------
-    engine : Engine
-        Keeps them.
-    rounds : Rounds
-        Sends requests to them.
-    facts : RowFacts
-        Their rows and labels.
-    n_partitions : int
-        Number of partitions.
-    """
-
-    engine: Engine
-    rounds: Rounds
-    facts: RowFacts
-    n_partitions: int
-
-
 @contextmanager
-def opened_partitions(parts: FileParts, engine_of: EngineOf) -> Iterator[OpenedPartitions]:
+def opened_partitions(parts: FileParts) -> Iterator[tuple[Engine, Rounds, RowFacts]]:
     """Let the workers read their parts; errors name files, and the partitions are released at the end.
 
     The cells of a CSV file decide the types of its columns. A column that is of numbers or dates in some files only is
     read again, as strings: then levels are as they are written in all of them.
     """
+    from sgdone.dask.engine import DaskEngine, delayed_files
+
     with _files_named(parts.parts):
-        engine = engine_of(parts.parts)
-        try:
+        with DaskEngine(delayed_files(parts.parts)) as engine:
             rounds = Rounds(engine)
             mixed = _mixed_columns(rounds, parts) if parts.format in _TYPED_BY_CELLS else []
             if not mixed:
                 facts = facts_of_rows(rounds)
-                _check_columns(parts, facts)
-                yield OpenedPartitions(engine, rounds, facts, len(parts.parts))
+                if parts.columns is None and facts.n_columns > _MOST_COLUMNS:
+                    raise ValueError(
+                        f"the largest index is {facts.n_columns:,}, and a fit on a cluster has a coefficient for each: "
+                        "hash them with bits=20, for example"
+                    )
+                yield engine, rounds, facts
                 return
-        finally:
-            engine.close()
-        with opened_partitions(parts.with_strings(mixed), engine_of) as opened:
+        with opened_partitions(parts.with_strings(mixed)) as opened:
             yield opened
 
 
@@ -180,14 +143,6 @@ def _mixed_columns(rounds: Rounds, parts: FileParts) -> list[str]:
         for name, kinds in ((votes and votes.votes) or {}).items()
         if name not in known and len(kinds) > 1 and not strings.issuperset(kinds)
     ]
-
-
-def _check_columns(parts: FileParts, facts: RowFacts) -> None:
-    if parts.columns is None and facts.n_columns > _MOST_COLUMNS:
-        raise ValueError(
-            f"the largest index is {facts.n_columns:,}, and a fit on a cluster has a coefficient for each: hash them "
-            "with bits=20, for example"
-        )
 
 
 @contextmanager
@@ -221,7 +176,7 @@ def with_files(message: str, parts: Sequence[Any]) -> str:
 @contextmanager
 def data_on_dask(arguments: FitArguments, line: ProgressLine) -> Iterator[FitData]:
     """Parts of files, each read by the worker that keeps it."""
-    from sgdone.dask.engine import LOCAL, DaskEngine, connected, delayed_files
+    from sgdone.dask.engine import LOCAL, connected
 
     assert arguments.dask is not None
     parts = listed_parts(arguments)
@@ -230,9 +185,9 @@ def data_on_dask(arguments: FitArguments, line: ProgressLine) -> Iterator[FitDat
     line.now("starting workers" if arguments.dask == LOCAL else f"connecting to {arguments.dask}")
     with connected(arguments.dask):
         line.now(f"reading {named(arguments.data)}")
-        with opened_partitions(parts, lambda found: DaskEngine(delayed_files(found))) as opened:
-            task = decided_task(arguments, options, columns, opened.facts.values, opened.facts.rows)
-            yield PartitionedData(arguments, columns, task, options, opened)
+        with opened_partitions(parts) as (engine, rounds, facts):
+            task = decided_task(arguments, options, columns, facts.values, facts.rows)
+            yield PartitionedData(arguments, columns, task, options, engine, rounds, facts, len(parts.parts))
 
 
 @final
@@ -242,69 +197,69 @@ class PartitionedData(FitData):
     beginning = "the first round"
 
     def __init__(
-        self, arguments: FitArguments, columns: Table, task: Task, options: Options, opened: OpenedPartitions
+        self,
+        arguments: FitArguments,
+        columns: Table,
+        task: Task,
+        options: Options,
+        engine: Engine,
+        rounds: Rounds,
+        facts: RowFacts,
+        n_partitions: int,
     ) -> None:
-        facts = opened.facts
         labels = as_classes(facts.values) if task == "classification" else facts.values
         rows = replace(columns, y=labels, unlabelled=facts.unlabelled)
         super().__init__(arguments, rows, task, options.of_fit(task, labels))
-        self._opened = opened
+        self._engine, self._rounds, self._facts, self._n_partitions = engine, rounds, facts, n_partitions
         self._hold_out: HoldOut | None = None
-        #: Sends requests after the fit.
-        self._rounds = Rounds(opened.engine)
-        self._trace: Any = ()
-        self._held_out: Table | None = None
+        self._trace = Trace()
         #: None until they have been scored.
         self._n_held_out: int | None = 0
 
     def hold_out(self) -> None:
-        """Leave out rows by the hashes of their features, in each partition."""
-        if self._opened.facts.rows >= FEWEST_ROWS:
-            self._hold_out, self._n_held_out = HoldOut.of_seed(self.arguments.options.seed), None
+        """Leave out rows in each partition."""
+        if self._facts.rows >= FEWEST_ROWS:
+            self._hold_out, self._n_held_out = HoldOut.of_seed(self.arguments.options.method.seed), None
 
     def fit(self, line: ProgressLine) -> FittedModel:
         """Train where the partitions are."""
-        opened = self._opened
-        n_columns = None if self.columns_are_known else opened.facts.n_columns
+        n_columns = None if self.columns_are_known else self._facts.n_columns
         line.now("training", counts="round")
-        facts = None if self._hold_out is None else opened.rounds.sum(AskHoldOutFacts(self.task, self._hold_out))
-        opened.rounds.encode(Preparation(self.task, n_columns, self._hold_out, facts))
+        facts = None if self._hold_out is None else self._rounds.sum(AskHoldOutFacts(self.task, self._hold_out))
+        self._rounds.encode(Preparation(self.task, n_columns, self._hold_out, facts))
         with table_errors_named(self.rows.name):
-            model = fit(PartitionedRows(opened.engine, self.checkpoints), self.options, hook=line.hook)
+            model = fit(PartitionedRows(self._engine, self.checkpoints), self.options, hook=line.hook)
         self._trace = model.trace_
         return model
 
     def counts(self) -> dict[str, Any]:
         """Numbers of rows, partitions, rounds and bytes."""
-        opened, trace = self._opened, self._trace
-        records = [*opened.rounds.records, *self._rounds.records]
-        counts = {"partitions": opened.n_partitions, "rounds": len(trace) + len(records)}
+        facts, trace, records = self._facts, self._trace, self._rounds.records
+        counts = {"partitions": self._n_partitions, "rounds": len(trace) + len(records)}
         for name in ("bytes_sent", "bytes_received"):
             counts[name] = int(np.sum(trace[name])) + sum(getattr(record, name) for record in records)
         return {
-            "rows": opened.facts.rows,
-            "rows_without_label": opened.facts.unlabelled,
-            "fitted_rows": None if self._n_held_out is None else opened.facts.rows - self._n_held_out,
+            "rows": facts.rows,
+            "rows_without_label": facts.unlabelled,
+            "fitted_rows": None if self._n_held_out is None else facts.rows - self._n_held_out,
             "cluster": {"dask": self.arguments.dask, **counts},
         }
 
     def held_out(self, model: FittedModel) -> tuple[Table | None, NDArray[Any] | None]:
         """The labels of the rows that partitions hold out, and the outputs, which are computed where the rows are."""
-        if self._hold_out is None:
-            return None, None
-        found = held_out_rows(self._rounds, model.coef_, model.intercept_)
+        found = None if self._hold_out is None else held_out_rows(self._rounds, model.coef_, model.intercept_)
         self._n_held_out = 0 if found is None else found.labels.size
         if found is None:
             return None, None
         labels = found.labels.astype(np.float64) if self.task == "regression" else found.labels
-        self._held_out = Table(np.empty((labels.size, 0)), labels, name=self.rows.name, weights=found.weights)
-        return self._held_out, found.scores.ravel() if found.scores.shape[1] == 1 else found.scores
+        self.held_out_rows = Table(np.empty((labels.size, 0)), labels, name=self.rows.name, weights=found.weights)
+        return self.held_out_rows, found.scores.ravel() if found.scores.shape[1] == 1 else found.scores
 
     def base_rate(self) -> BaseRate:
         """Shares of the classes, or the mean, of the held-out rows, or of all."""
-        facts = self._opened.facts
-        if self._held_out is not None:
-            return BaseRate.of(self._held_out, self.task)
+        facts = self._facts
+        if self.held_out_rows is not None:
+            return super().base_rate()
         if self.task == "regression":
             return BaseRate(None, np.zeros(0), facts.total / facts.rows)
         return BaseRate(as_classes(facts.values), facts.labels.weights / facts.labels.weights.sum(), float("nan"))

@@ -11,7 +11,6 @@ from sgdone.machine.memory import size_text
 if TYPE_CHECKING:  # imported when something is printed: a report as JSON does not wait for it
     from rich.console import Console
     from rich.live import Live
-    from rich.spinner import Spinner
 
     from sgdone.interfaces.stop_rule import Progress
     from sgdone.run import Hook
@@ -139,20 +138,27 @@ class ProgressLine:
 
     def __init__(self, shown: bool = True) -> None:
         self._doing, self._since = "", time.monotonic()
-        self._n_models, self._counts, self._models = 1, "sample", dict[int, _ModelProgress]()
+        self._n_models, self._counts = 1, "sample"
+        #: The last progress of each model, and the last loss that is known: not all rounds on a cluster have one.
+        self._models: dict[int, Progress] = {}
+        self._last_loss = math.nan
         self._rows: ReadInParts | None = None
-        self._spinner: Spinner | None = None
         self._live = self._made_live() if shown and sys.stderr.isatty() else None
 
     def _made_live(self) -> "Live | None":
         from rich.live import Live
         from rich.spinner import Spinner
+        from rich.text import Text
 
-        console = errors()
+        console, spinner = errors(), Spinner("dots")
         if not console.is_terminal:
             return None
-        self._spinner = Spinner("dots")
-        return Live(get_renderable=self._render, console=console, refresh_per_second=10, transient=True)
+
+        def rendered() -> Spinner:
+            spinner.update(text=Text(self.text(), no_wrap=True, overflow="ellipsis"))
+            return spinner
+
+        return Live(get_renderable=rendered, console=console, refresh_per_second=10, transient=True)
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -167,7 +173,7 @@ class ProgressLine:
         """Set the description of the current step, the number of models, and what their steps are called."""
         self._doing, self._since, self._n_models, self._counts = doing, time.monotonic(), models, counts
         self._models.clear()
-        self._rows = None
+        self._rows, self._last_loss = None, math.nan
 
     def follow(self, rows: ReadInParts) -> None:
         """Show how much of the rows has been read, instead of samples: they do not fit into memory."""
@@ -177,68 +183,36 @@ class ProgressLine:
         """A hook that records the progress of one of the models; several may call at once."""
 
         def record(progress: "Progress") -> None:
-            self._models.setdefault(number, _ModelProgress()).note(progress)
+            self._models[number] = progress
+            if math.isfinite(progress.loss):
+                self._last_loss = progress.loss
 
         return record
 
     def text(self) -> str:
         """Text of the line."""
-        parts = [self._doing]
-        models = list(self._models.values())
+        models, seconds = list(self._models.values()), time.monotonic() - self._since
+        last, parts = models[-1] if models else None, [self._doing]
         if self._rows is not None:
-            parts += reading_text(self._rows, models[-1] if models else _ModelProgress(), self._seconds)
-        elif models:
-            parts += _rounds(models[-1]) if self._counts == "round" else self._samples(models)
-        parts.append(f"{self._seconds:.0f} s")
-        return " · ".join(parts)
-
-    def _samples(self, models: "list[_ModelProgress]") -> list[str]:
-        of_classes = [f"class {len(models)} of {self._n_models}"] if self._n_models > 1 else []
-        steps = f"{sum(model.steps for model in models):,} {self._counts}s"
-        return [*of_classes, steps, f"{models[-1].passes:.1f} passes", f"progressive loss {models[-1].loss:.4g}"]
-
-    @property
-    def _seconds(self) -> float:
-        return time.monotonic() - self._since
-
-    def _render(self) -> "Spinner":
-        from rich.text import Text
-
-        assert self._spinner is not None
-        self._spinner.update(text=Text(self.text(), no_wrap=True, overflow="ellipsis"))
-        return self._spinner
+            parts += reading_text(self._rows, last, seconds)
+        elif last is not None and self._counts == "round":
+            parts += [f"round {last.pass_number}"]
+            parts += [f"loss {self._last_loss:.4g}"] if math.isfinite(self._last_loss) else []
+        elif last is not None:
+            parts += [f"class {len(models)} of {self._n_models}"] if self._n_models > 1 else []
+            parts += [f"{sum(model.step for model in models):,} {self._counts}s", f"{last.passes:.1f} passes"]
+            parts += [f"progressive loss {last.loss:.4g}"]
+        return " · ".join([*parts, f"{seconds:.0f} s"])
 
 
-@final
-class _ModelProgress:
-    """Progress of one model; the loss is the mean over the current pass."""
-
-    def __init__(self) -> None:
-        self.steps, self.passes, self.loss = 0, 0.0, float("nan")
-        self.rows_read, self.pass_number, self.n_rows = 0, 1, 0
-        #: The last loss that is known: not all rounds of a fit on a cluster have one.
-        self.last_loss = float("nan")
-
-    def note(self, progress: "Progress") -> None:
-        self.last_loss = progress.loss if math.isfinite(progress.loss) else self.last_loss
-        self.steps, self.passes, self.loss = progress.step, progress.passes, progress.loss
-        self.rows_read, self.pass_number, self.n_rows = progress.rows_read, progress.pass_number, progress.n_rows or 0
-
-
-def _rounds(model: _ModelProgress) -> list[str]:
-    """The round of a fit on a cluster, and the last loss."""
-    loss = [f"loss {model.last_loss:.4g}"] if math.isfinite(model.last_loss) else []
-    return [f"round {model.pass_number}", *loss]
-
-
-def reading_text(rows: ReadInParts, model: _ModelProgress, seconds: float) -> list[str]:
+def reading_text(rows: ReadInParts, model: "Progress | None", seconds: float) -> list[str]:
     """Bytes and rows of the first pass, and the time that is left for it; of later passes their share."""
-    if model.pass_number > 1 and model.n_rows:
+    if model is not None and model.pass_number > 1 and model.n_rows:
         share = model.passes - int(model.passes)
         return [f"pass {model.pass_number}, {share:.0%}", f"progressive loss {model.loss:.4g}"]
     total, done = rows.total_bytes, rows.bytes_read
     parts = [size_text(done) if total is None else f"{size_text(done)} of {size_text(total)}"]
-    if model.rows_read:
+    if model is not None and model.rows_read:
         parts += [f"{model.rows_read:,} rows", f"{model.rows_read / max(seconds, 1e-9):,.0f} rows/s"]
     if total is not None and 0 < done < total and seconds > 1:
         parts.append(f"{seconds * (total - done) / done:.0f} s left")

@@ -1,18 +1,17 @@
 """``sgdone diagnose``."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sgdone import __version__
 from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
-from sgdone.cli.errors import complain, table_errors_named, usage
+from sgdone.cli.errors import complain, refuse, table_errors_named
 from sgdone.cli.input_data import named, open_data
 from sgdone.cli.output_files import check_plot, save_plot
 from sgdone.cli.report import columns_of, columns_text
@@ -30,37 +29,24 @@ from sgdone.tables.string_cells import numpy_of
 _STATUS = {"none": "converged", "quasi-complete": "budget spent", "complete": "budget spent", "undecided": ""}
 
 
-@final
-@dataclass(frozen=True)
-class DiagnoseOptions:
-    """Options of ``sgdone diagnose``."""
-
-    data: list[str]
-    file: ReadOptions
-    task: Task | Literal["auto"]
-    fit_intercept: bool
-    with_separation: bool
-    plot: Path | None
-    json: bool
-
-    def check(self) -> None:
-        """Validate the options before any data are read."""
-        if self.plot is None:
-            return
-        with usage("--plot"):
-            if not self.with_separation:
-                raise ValueError("the plot shows the separation: remove --no-separation")
-        check_plot(self.plot, self.data)
-
-
-def diagnose_and_report(options: DiagnoseOptions) -> None:
+def diagnose_and_report(
+    data: list[str],
+    file: ReadOptions,
+    task: Task | Literal["auto"],
+    fit_intercept: bool,
+    with_separation: bool,
+    plot: Path | None,
+    json: bool,
+) -> None:
     """Read the data, check them and print the report."""
-    options.check()
+    if plot is not None:
+        refuse("--plot", not with_separation, "the plot shows the separation: remove --no-separation")
+        check_plot(plot, data)
     with ProgressLine() as line:
-        name = named(options.data)
+        name = named(data)
         line.now(f"reading {name}")
-        rows, complete = open_data(options.data, replace(options.file, allow_missing=True)).first_rows()
-        task = options.task if options.task != "auto" else rows.task or task_of(rows.labels)
+        rows, complete = open_data(data, replace(file, allow_missing=True)).first_rows()
+        task = task if task != "auto" else rows.task or task_of(rows.labels)
         labels = as_classes(rows.labels) if task == "classification" else rows.labels
         line.now("encoding the columns")
         with table_errors_named(name, rows.place):
@@ -68,27 +54,24 @@ def diagnose_and_report(options: DiagnoseOptions) -> None:
         found = shape(
             X,
             labels,
-            fit_intercept=options.fit_intercept,
+            fit_intercept=fit_intercept,
             task=task,
             feature_names=names,
-            with_separation=options.with_separation,
+            with_separation=with_separation,
             progress=line.now,
         )
         line.now("writing the report")
-        report = report_of(found, name, rows.class_names)
-        report["all_rows"] = complete
+        report = _report_of(found, name, rows.class_names)
         line.now("plotting")
-        plots = [] if options.plot is None else _draw(found, options.plot)
-    report["plots"] = [str(path) for path in plots]
-    report["encoding"] = encoding
-    report["columns"] = columns
-    if options.json:
+        plots = [] if plot is None else _draw(found, plot)
+    report |= {"all_rows": complete, "plots": [str(path) for path in plots], "encoding": encoding, "columns": columns}
+    if json:
         console.print_json(report)
     else:
         if not complete:
             console.say(f"the first {rows.n_rows:,} rows, which fit into memory; the others are not checked\n")
         _show(found, report, rows.class_names)
-    if options.plot is not None and not plots:
+    if plot is not None and not plots:
         complain("no plot was drawn, because no separation was found", "warning", "yellow")
 
 
@@ -101,7 +84,8 @@ def _features(rows: Table) -> tuple[Any, list[str], str, list[dict[str, Any]] | 
     if not isinstance(rows.X, pa.Table):
         return rows.X, _names(rows), "", None
     if all(_is_number(kind) for kind in rows.X.schema.types):
-        columns = [_floats(column) for column in rows.X.columns]
+        singles = map(pa.types.is_float32, rows.X.schema.types)
+        columns = [numpy_of(x) if single else as_floats(x) for x, single in zip(rows.X.columns, singles, strict=True)]
         return np.column_stack(columns), rows.X.column_names, "", None
     encoder = TableEncoding()
     X = encoder.fit_encode(rows.X).tocsr()
@@ -118,10 +102,6 @@ def _is_number(kind: Any) -> bool:
     return any(
         test(kind) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
     )
-
-
-def _floats(column: Any) -> NDArray[np.floating]:
-    return as_floats(column) if not pa.types.is_float32(column.type) else numpy_of(column)
 
 
 def _names(rows: Table) -> list[str]:
@@ -172,8 +152,10 @@ _MOST_COEFFICIENTS = 200
 _MOST_ROWS = 1_000
 
 
-def report_of(found: Shape, data: str, class_names: list[str] | None) -> dict[str, Any]:
-    """Convert the summary of a data set to a dictionary."""
+def _report_of(found: Shape, data: str, class_names: list[str] | None) -> dict[str, Any]:
+    """The summary of a data set for machines."""
+    names, missing, rank, spread = found.feature_names, found.missing, found.rank, found.spread
+    answers = found.answers.items()
     return {
         "data": data,
         "task": found.task,
@@ -181,32 +163,39 @@ def report_of(found: Shape, data: str, class_names: list[str] | None) -> dict[st
         "complete_rows": found.complete_rows,
         "features": found.features,
         "fit_intercept": found.fit_intercept,
-        "missing": _missing(found),
+        "missing": {
+            "values": missing.count,
+            "labels": missing.labels.size,
+            "rows": missing.rows,
+            "columns": {names[column]: count for column, count in missing.columns.items()},
+            "first": [{"row": row, "column": names[column], "found": what} for row, column, what in missing.cells],
+            "rows_without_label": missing.labels[:_MOST_ROWS],
+        },
         **_columns(found),
-        "rank": _rank(found),
-        "spread": _spread(found),
+        "rank": rank
+        and {
+            "value": rank.value,
+            "at_most": rank.at_most,
+            "columns": rank.columns,
+            "tolerance": rank.tolerance if rank.value is not None else None,
+            "method": rank.method or None,
+            "reason": rank.reason or None,
+            "dependent_columns": [names[k] for k in rank.dependent],
+        },
+        "spread": spread
+        and {
+            "large": [names[k] for k in spread.large],
+            "larger_by": spread.larger_by,
+            "small": [names[k] for k in spread.small],
+            "smaller_by": spread.smaller_by,
+        },
         "classes": None if found.classes is None else {str(label): count for label, count in found.classes.items()},
         "class_names": class_names,
-        "separation": {
-            str(label): _separation(found, answer, found.checks.get(label)) for label, answer in found.answers.items()
-        }
-        or None,
+        "separation": {str(one): _separation(found, answer, found.checks.get(one)) for one, answer in answers} or None,
         "separation_skipped": found.why_not or None,
         "sentences": found.sentences(),
         "advice": found.advice,
         "sgdone": __version__,
-    }
-
-
-def _missing(found: Shape) -> dict[str, Any]:
-    missing, names = found.missing, found.feature_names
-    return {
-        "values": missing.count,
-        "labels": missing.labels.size,
-        "rows": missing.rows,
-        "columns": {names[column]: count for column, count in missing.columns.items()},
-        "first": [{"row": row, "column": names[column], "found": what} for row, column, what in missing.cells],
-        "rows_without_label": missing.labels[:_MOST_ROWS],
     }
 
 
@@ -219,33 +208,6 @@ def _columns(found: Shape) -> dict[str, Any]:
         "zero_columns": [names[k] for k in columns.zero],
         "constant_columns": [names[k] for k in columns.constant],
         "duplicate_columns": [[names[k] for k in group] for group in columns.duplicates],
-    }
-
-
-def _rank(found: Shape) -> dict[str, Any] | None:
-    rank = found.rank
-    if rank is None:
-        return None
-    return {
-        "value": rank.value,
-        "at_most": rank.at_most,
-        "columns": rank.columns,
-        "tolerance": rank.tolerance if rank.value is not None else None,
-        "method": rank.method or None,
-        "reason": rank.reason or None,
-        "dependent_columns": [found.feature_names[k] for k in rank.dependent],
-    }
-
-
-def _spread(found: Shape) -> dict[str, Any] | None:
-    spread, names = found.spread, found.feature_names
-    if spread is None:
-        return None
-    return {
-        "large": [names[k] for k in spread.large],
-        "larger_by": spread.larger_by,
-        "small": [names[k] for k in spread.small],
-        "smaller_by": spread.smaller_by,
     }
 
 

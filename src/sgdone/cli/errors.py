@@ -59,26 +59,21 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **options: Any) -> None:
         try:
             with interruption.sigterm_raises(), warnings.catch_warnings():
-                warnings.showwarning = _show_warning  # type: ignore[assignment]  # a method to the type checker
+                warnings.showwarning = lambda message, *_: complain(as_options(str(message)), "warning", "yellow")
                 command(*args, **options)
         except KeyboardInterrupt:
             complain("interrupted")
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
-            if not _blames_data(error):
+            from sgdone.datasets import DatasetNotFound
+
+            blames_data = isinstance(error, (ValueError, OSError, MemoryError, DatasetNotFound))
+            if not blames_data or isinstance(error, BrokenPipeError):
                 raise
             complain(as_options(str(error)))
             raise typer.Exit(BAD_DATA) from None
 
     return run
-
-
-def _blames_data(error: Exception) -> bool:
-    from sgdone.datasets import DatasetNotFound
-
-    return isinstance(error, (ValueError, OSError, MemoryError, DatasetNotFound)) and not isinstance(
-        error, BrokenPipeError
-    )
 
 
 def complain(message: str, what: str = "error", colour: str = "red") -> None:
@@ -88,10 +83,6 @@ def complain(message: str, what: str = "error", colour: str = "red") -> None:
     from sgdone.cli.console import errors
 
     errors().print(Text(f"{what}: {message}", style=colour), soft_wrap=True)
-
-
-def _show_warning(message: Any, *_: Any) -> None:
-    complain(as_options(str(message)), "warning", "yellow")
 
 
 def as_options(message: str) -> str:
@@ -119,6 +110,12 @@ def table_errors_named(data: str, place: Callable[[int], str] | None = None) -> 
         if not str(error).startswith("column "):
             raise
         raise ValueError(f"{data}: {error}") from error
+
+
+def refuse(option: str, when: bool, message: str) -> None:
+    """Raise a usage error of an option, if it cannot be used."""
+    if when:
+        raise typer.BadParameter(message, param_hint=f"'{option}'")
 
 
 @contextmanager

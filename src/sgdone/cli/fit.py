@@ -105,22 +105,14 @@ def _test_rows(data: FitData, model: FittedModel | None = None) -> OpenedData | 
 @final
 @dataclass
 class _Fits:
-    """The fit that is scored, and the fit that is saved: the same, or one to all rows.
+    """The fit that is scored, and the fit that is saved: the same, or one to all rows."""
 
-    Attributes
-    ----------
-    scored_data, scored
-        Rows some of which may be held out, and their model.
-    data, model
-        The rows and the model that are saved.
-    interrupted, ended_early : bool
-        Whether a signal was received, and whether that was before the end of training.
-    """
-
+    #: Rows some of which may be held out, and their model.
     scored_data: FitData
     scored: FittedModel
     data: FitData
     model: FittedModel
+    #: Whether a signal was received, and whether that was before the end of training.
     interrupted: bool
     ended_early: bool
 
@@ -179,10 +171,10 @@ def _scored(fits: _Fits, tested: OpenedData | None) -> tuple[dict[str, Any], lis
         if scored_rows is not None and fits.scored is not model:
             of_scored = score(fits.scored, scored_rows, fits.scored_data.base_rate())
             scored = scored_fit(fits.scored, scored_rows.n_rows, of_scored, scores)
-        examined = data.rows_to_examine
+        examined = rows if rows is not None else data.held_out_rows
         if examined is not None and not fits.interrupted:
             r2 = (scores["test"] or scores["held_out"] or {}).get("r2", 0.0)
-            leaks = possible_leaks(model, examined, data.task, data.arguments.options.seed, r2)
+            leaks = possible_leaks(model, examined, data.task, data.arguments.options.method.seed, r2)
     except KeyboardInterrupt:
         fits.interrupted = True
     path = data.arguments.output.model

@@ -12,8 +12,8 @@ import typer
 from numpy.typing import NDArray
 
 from sgdone.cli.console import ProgressLine
-from sgdone.cli.errors import table_errors_named, usage
-from sgdone.cli.held_out import HeldOutInput
+from sgdone.cli.errors import refuse, table_errors_named, usage
+from sgdone.cli.held_out import HeldOutInput, Reading
 from sgdone.cli.input_data import OpenedData, for_task, named, open_data
 from sgdone.cli.option_groups import CheckpointOptions, FitOutput, ScoredRows
 from sgdone.cli.options import Options
@@ -58,9 +58,8 @@ class FitArguments:
             from sgdone.cli.cluster_fit import check_dask
 
             check_dask(self.dask, self.data, self.file, self.options)
-        with usage("--n-features"):
-            if self.file.n_features is not None and self.file.n_features < 1:
-                raise ValueError(f"{self.file.n_features} is not a positive number")
+        width = self.file.n_features
+        refuse("--n-features", width is not None and width < 1, f"{width} is not a positive number")
         self.checkpoints.check()
         for option, path in (("--model", self.output.model), ("--checkpoint", self.checkpoints.checkpoint)):
             check_not_input(option, path, [*self.data, *(self.scored.test or ())])
@@ -75,9 +74,8 @@ def with_names(options: Options, train: Table) -> Options:
     with usage("--types"):
         for name in types:
             if name not in names:
-                raise ValueError(
-                    f"{train.name} has no feature column {name!r}.{did_you_mean(name, names)} Columns: {listed(names)}"
-                )
+                near, all_names = did_you_mean(name, names), listed(names)
+                raise ValueError(f"{train.name} has no feature column {name!r}.{near} Columns: {all_names}")
     return replace(options, types=types)
 
 
@@ -105,20 +103,14 @@ def decided_task(arguments: FitArguments, options: Options, rows: Table, labels:
 class FitData(ABC):
     """Rows to fit and rows to score, wherever they are.
 
-    Parameters
-    ----------
-    arguments : FitArguments
-        Arguments of the command.
-    rows : Table
-        All rows, the first ones, or their columns only; with all labels that are known, as the task needs them.
-    task : {"classification", "regression"}
-        The task.
-    options : FitOptions
-        Options of the fit.
+    ``rows`` are all, the first ones, or their columns only; with all labels that are known, as the task needs them.
     """
 
     #: Where training begins without a checkpoint; empty if no checkpoints are written.
     beginning: ClassVar[str] = ""
+    #: The rows of the fit, and those that are held out, if they are in memory.
+    fitted_rows: Table | None = None
+    held_out_rows: Table | None = None
 
     def __init__(self, arguments: FitArguments, rows: Table, task: Task, options: FitOptions) -> None:
         self.arguments, self.rows, self.task, self.options = arguments, rows, task, options
@@ -126,17 +118,17 @@ class FitData(ABC):
     @property
     def columns_are_known(self) -> bool:
         """Whether no further columns can appear: files without a header may have more in later rows."""
-        return isinstance(self.rows.X, pa.Table)
+        return self.fitted_rows is not None or isinstance(self.rows.X, pa.Table)
 
     @property
     def checkpoints(self) -> FitCheckpoints | None:
-        """Where checkpoints are written, if they are."""
+        """Checkpoints of the fit, if any are written."""
         given = self.arguments.checkpoints
         return FitCheckpoints.of(given.checkpoint, given.every, given.resume)
 
     @abstractmethod
     def hold_out(self) -> None:
-        """Leave some rows out of the fit, for the scores."""
+        """Leave rows out of the fit by the hashes of their features, for the scores."""
 
     @abstractmethod
     def fit(self, line: ProgressLine) -> FittedModel:
@@ -150,23 +142,14 @@ class FitData(ABC):
     def counts(self) -> dict[str, Any]:
         """Numbers of rows, and where they are, for the report of a fit."""
 
-    @abstractmethod
     def held_out(self, model: FittedModel) -> tuple[Table | None, NDArray[Any] | None]:
         """The rows that are held out, and the outputs of a model where only the partitions can compute them."""
+        return self.held_out_rows, None
 
-    @abstractmethod
     def base_rate(self) -> BaseRate:
-        """Shares of the classes, or the mean, of the rows of the fit; of others where these are not in memory."""
-
-    @property
-    def fitted_rows(self) -> Table | None:
-        """The rows of the fit, if they are in memory."""
-        return None
-
-    @property
-    def rows_to_examine(self) -> Table | None:
-        """Rows in memory whose columns are examined for leakage."""
-        return self.fitted_rows
+        """Shares of the classes, or the mean: of the rows of the fit, the held-out rows, or the first ones."""
+        first = replace(self.rows, weights=None)  # they may be of one class
+        return BaseRate.of(self.fitted_rows or self.held_out_rows or first, self.task)
 
     def announcements(self) -> list[str]:
         """Announcements about the reading of rows and the checkpoint."""
@@ -177,27 +160,23 @@ class FitData(ABC):
 class LoadedData(FitData):
     """Rows in memory."""
 
+    fitted_rows: Table
+
     def __init__(self, arguments: FitArguments, rows: Table, task: Task, options: FitOptions) -> None:
         super().__init__(arguments, rows, task, options)
-        self._held_out: Table | None = None
-        self._fitted, self._doing = rows, "training"
-
-    @property
-    def columns_are_known(self) -> bool:
-        """True: all rows have been read."""
-        return True
+        self.fitted_rows, self._doing = rows, "training"
 
     def hold_out(self) -> None:
-        """Leave out rows by the hashes of their features."""
+        """Leave out rows at once."""
         rows = self.rows
-        chosen = held_out_rows(rows.X, rows.labels, self.task, self.arguments.options.seed)
+        chosen = held_out_rows(rows.X, rows.labels, self.task, self.arguments.options.method.seed)
         if chosen.any():
-            self._fitted, self._held_out = rows.at(~chosen), rows.at(chosen)
+            self.fitted_rows, self.held_out_rows = rows.at(~chosen), rows.at(chosen)
             self._doing = "training without the held-out rows"
 
     def with_all_rows(self) -> "LoadedData | None":
         """The rows, none of them held out."""
-        if self._held_out is None:
+        if self.held_out_rows is None:
             return None
         data = LoadedData(self.arguments, self.rows, self.task, self.options)
         data._doing = "training on all rows"
@@ -205,7 +184,7 @@ class LoadedData(FitData):
 
     def fit(self, line: ProgressLine) -> FittedModel:
         """Train on the rows that are not held out."""
-        rows, options = self._fitted, self.options
+        rows, options = self.fitted_rows, self.options
         names = None if isinstance(rows.X, pa.Table) else rows.feature_names
         with table_errors_named(rows.name, rows.place):
             loaded = LoadedRows.for_fit(rows.X, rows.labels, rows.weights, options, names=names)
@@ -215,21 +194,8 @@ class LoadedData(FitData):
 
     def counts(self) -> dict[str, Any]:
         """Numbers of rows."""
-        n_rows, n_fitted = self.rows.n_rows, self._fitted.n_rows
+        n_rows, n_fitted = self.rows.n_rows, self.fitted_rows.n_rows
         return {"rows": n_rows, "rows_without_label": self.rows.unlabelled, "fitted_rows": n_fitted}
-
-    def held_out(self, model: FittedModel) -> tuple[Table | None, None]:
-        """The rows that are held out."""
-        return self._held_out, None
-
-    def base_rate(self) -> BaseRate:
-        """Shares of the classes, or the mean, of the rows of the fit."""
-        return BaseRate.of(self._fitted, self.task)
-
-    @property
-    def fitted_rows(self) -> Table:
-        """The rows of the fit."""
-        return self._fitted
 
     def announcements(self) -> list[str]:
         """Announcement that there is no checkpoint, if one was asked for."""
@@ -249,56 +215,36 @@ class StreamedData(FitData):
         rows = opened.others.rows
         self._one_pass = not rows.rereadable and rows.cache is None
         super().__init__(arguments, first, task, options.of_fit(task, first.labels, one_pass=self._one_pass))
-        self._opened = opened.others
-        self._input = self._of_files(holds_out=False)
-        self._held_out: Table | None = None
-
-    def _of_files(self, *, holds_out: bool) -> HeldOutInput:
-        seed = self.arguments.options.seed
-        return HeldOutInput(self._opened, self.rows.name, self.task, seed, holds_out=holds_out)
+        self._opened, self._holds_out, self._reading = opened.others, False, Reading()
 
     def hold_out(self) -> None:
-        """Leave out rows by the hashes of their features, as they are read."""
-        self._input = self._of_files(holds_out=True)
+        """Leave out rows as they are read."""
+        self._holds_out = True
 
     def fit(self, line: ProgressLine) -> FittedModel:
         """Train on the rows that are not held out, and give the features of files without a header their names."""
         line.now("training")
-        line.follow(self._input)
+        seed = self.arguments.options.method.seed
+        rows = HeldOutInput(self._opened, self.rows.name, self.task, seed, holds_out=self._holds_out)
+        line.follow(rows)
         with table_errors_named(self.rows.name):
-            model = fit(StreamedRows(self._input, self.checkpoints, FILE_CHECKS), self.options, hook=line.hook)
-        names = self._input.reading.feature_names
+            model = fit(StreamedRows(rows, self.checkpoints, FILE_CHECKS), self.options, hook=line.hook)
+        self._reading, names = rows.reading, rows.reading.feature_names
         if not self.columns_are_known and names is not None:
             # Names of rows that were read ahead may follow.
             model.columns.names = np.array(names[: model.n_features_in_], dtype=object)
-        self._held_out = self._input.held_out_rows(model.n_features_in_)
+        self.held_out_rows = rows.held_out_rows(model.n_features_in_)
         return model
 
     def counts(self) -> dict[str, Any]:
         """Numbers of rows; of many, some that were held out at first are neither fitted nor scored."""
-        found, n_fitted = self._input.reading, self._input.reading.n_rows - self._input.reading.n_held_out
+        found, n_fitted = self._reading, self._reading.n_rows - self._reading.n_held_out
         return {"rows": found.n_rows, "rows_without_label": found.unlabelled, "fitted_rows": n_fitted, "streamed": True}
-
-    def held_out(self, model: FittedModel) -> tuple[Table | None, None]:
-        """The rows that are held out."""
-        return self._held_out, None
-
-    def base_rate(self) -> BaseRate:
-        """Shares of the classes, or the mean, of the held-out rows or the first ones, which may be of one class."""
-        known = replace(self.rows, weights=None) if self._held_out is None else self._held_out
-        return BaseRate.of(known, self.task)
-
-    @property
-    def rows_to_examine(self) -> Table | None:
-        """The rows that are held out: no others are in memory."""
-        return self._held_out
 
     def announcements(self) -> list[str]:
         """Announcements about passes and the checkpoint."""
-        found = []
-        if self._one_pass:
-            found.append("the rows can be read once only: one pass at most, unless --cache keeps them on a disk")
-        return found + super().announcements()
+        once = "the rows can be read once only: one pass at most, unless --cache keeps them on a disk"
+        return [*([once] if self._one_pass else []), *super().announcements()]
 
 
 def data_here(arguments: FitArguments, line: ProgressLine) -> FitData:

@@ -37,22 +37,10 @@ class Reading:
 
 @final
 class HeldOutInput(RowInput):
-    """The rows of files without those that are held out; labels are classes or numbers, as the task needs.
+    """The rows of files without those that are held out, if any are; labels are as the task needs them.
 
     The same rows are held out whenever the files are read. Of many rows some that were held out at first are neither
-    fitted nor scored.
-
-    Parameters
-    ----------
-    opened : OpenedInput
-        The rows.
-    name : str
-        DATA in messages.
-    task : {"classification", "regression"}
-    seed : int
-        Decides which rows are held out.
-    holds_out : bool
-        Whether rows are held out.
+    fitted nor scored. ``name`` is DATA in messages.
     """
 
     def __init__(self, opened: OpenedInput, name: str, task: Task, seed: int, *, holds_out: bool = True) -> None:
@@ -75,7 +63,7 @@ class HeldOutInput(RowInput):
         return self._opened.rows.bytes_read
 
     def identity(self) -> dict[str, Any]:
-        """Which data these are, and whether rows are held out."""
+        """Identity of the data, and whether rows are held out."""
         return {**self._opened.rows.identity(), "held_out": self._holds_out}
 
     def tables(self, *, labelled: bool = True) -> Iterator[Table]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone import datasets
-from sgdone.cli.errors import usage
+from sgdone.cli.errors import refuse
 from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.loading import parse
 from sgdone.fit.fitted_model import FittedModel
@@ -22,7 +22,7 @@ from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import can_be_read_again, is_compressed
 from sgdone.readers.formats.svmlight import names_of, occurring, select
-from sgdone.readers.input_files import InputFile, input_files
+from sgdone.readers.input_files import input_files
 from sgdone.readers.locations import Location
 from sgdone.readers.reading import format_of, read
 from sgdone.readers.row_input import FileInput, all_rows
@@ -77,20 +77,16 @@ def load(
 
 def reading_notes(options: ReadOptions, train: Table) -> dict[str, str]:
     """Notes in a model file from which `like_training_data` reads further rows as the training rows were read."""
-    notes = {"zero_based": json.dumps(bool(train.zero_based))}
-    if not options.header:
-        notes["header"] = "false"
-    if options.bits is not None:
-        notes["bits"] = str(options.bits)
-    if options.separator is not None:
-        notes["separator"] = options.separator
-    if train.label_name is not None:
-        notes["label"] = train.label_name
-    if train.weights is not None and options.weight is not None:
-        notes["weight"] = options.weight
-    if train.dropped:
-        notes["dropped"] = json.dumps(train.dropped, ensure_ascii=False)
-    return notes
+    notes = {
+        "zero_based": json.dumps(bool(train.zero_based)),
+        "header": None if options.header else "false",
+        "bits": None if options.bits is None else str(options.bits),
+        "separator": options.separator,
+        "label": train.label_name,
+        "weight": None if train.weights is None else options.weight,
+        "dropped": json.dumps(train.dropped, ensure_ascii=False) if train.dropped else None,
+    }
+    return {name: note for name, note in notes.items() if note is not None}
 
 
 def like_training_data(options: ReadOptions, notes: Mapping[str, str]) -> ReadOptions:
@@ -182,15 +178,7 @@ _MOST_NAMES = 3
 @final
 @dataclass
 class OpenedData:
-    """Rows of DATA: a `Table` of those in memory and, if others do not fit, the source of all.
-
-    Parameters
-    ----------
-    rows : Table
-        All rows, or those of the first part.
-    others : OpenedInput or None
-        All rows, to be read in parts; None if they are in memory.
-    """
+    """Rows of DATA: a `Table` of those in memory and, if others do not fit, the source of all."""
 
     rows: Table
     others: OpenedInput | None = None
@@ -220,7 +208,8 @@ def open_data(data: Sequence[str], options: ReadOptions, *, subset: Literal["tra
     try:
         opened = OpenedInput.of(source)
     except DataError:
-        if single is None or not _may_fit(single, options.max_memory):
+        may_fit = single is not None and can_be_read_again(single.path)
+        if single is None or not may_fit or (single.size or 0) * _IN_MEMORY > options.max_memory:
             raise
         # Of a file in memory all cells decide the types of its columns, not the first ones.
         return OpenedData(load(data[0], options, path=single.path))
@@ -267,15 +256,10 @@ def is_small(source: FileInput) -> bool:
     return file.size * growth * _IN_MEMORY <= source.max_memory
 
 
-def _may_fit(file: InputFile, max_memory: int) -> bool:
-    return can_be_read_again(file.path) and (file.size or 0) * _IN_MEMORY <= max_memory
-
-
 def check_bits(options: ReadOptions, *, is_table: bool) -> None:
     """Raise a usage error for hashed features of a table."""
-    with usage("--bits"):
-        if options.bits is not None and is_table:
-            raise ValueError("it hashes features of svmlight and Vowpal Wabbit files, and these are tables: remove it")
+    advice = "it hashes features of svmlight and Vowpal Wabbit files, and these are tables: remove it"
+    refuse("--bits", options.bits is not None and is_table, advice)
 
 
 def _narrowed(table: Table) -> Table:

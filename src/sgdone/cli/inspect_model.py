@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sgdone.cli import console
-from sgdone.cli.report import MOST_CLASSES, classes_text, solver_text, verdict_as_json, verdict_text
+from sgdone.cli.report import classes_text, first_classes, solver_text, verdict_as_json, verdict_text
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.model_file import load_fitted, read_header
 
@@ -52,7 +52,7 @@ def _shown(parameter: Any) -> str:
 
 
 def _columns(model: FittedModel) -> list[dict[str, str]] | None:
-    """How the columns of a data frame were encoded; None if they are the features."""
+    """Encoding of the columns of a data frame; None if they are the features."""
     encoder = model.encoder_
     if encoder is None or encoder.is_plain:
         return None
@@ -116,7 +116,7 @@ def _show(report: dict[str, Any], model: FittedModel) -> None:
 
 
 def _show_columns(columns: list[dict[str, str]]) -> None:
-    """How the first columns were encoded, a line each."""
+    """Print the encoding of the first columns, one line each."""
     console.say("\nHow the columns were encoded:")
     lines = []
     for column in columns[:_MOST_COLUMNS]:
@@ -140,9 +140,7 @@ def _intercept_text(report: dict[str, Any]) -> str:
     values = [console.number(value) for value in report["intercept"]]
     if len(values) == 1:
         return values[0]
-    shown = [f"{value} (class {label})" for value, label in zip(values, report["classes"], strict=True)]
-    more = f", … ({len(shown):,} in all)" if len(shown) > MOST_CLASSES else ""
-    return ", ".join(shown[:MOST_CLASSES]) + more
+    return first_classes([f"{value} (class {label})" for value, label in zip(values, report["classes"], strict=True)])
 
 
 def _named(entry: dict[str, Any]) -> str:

@@ -71,7 +71,7 @@ class Leak:
         return f"{column} {what}: if it is not known before {label} is, drop it with {drop}"
 
     def as_json(self) -> dict[str, Any]:
-        """The same for machines."""
+        """The column, label, measure, value and sentence as a dict."""
         return asdict(self) | {"sentence": self.sentence()}
 
 
@@ -99,20 +99,12 @@ def possible_leaks(model: FittedModel, rows: Table, task: Task, seed: int, r2: f
 @final
 @dataclass(frozen=True)
 class _Judge:
-    """How well a column alone predicts the labels.
+    """Measures how well a column alone predicts the labels."""
 
-    Attributes
-    ----------
-    target : array of shape (n_rows,)
-        Numbers of classes, or the labels of a regression.
-    n_classes : int
-        0 for a regression.
-    half : bool array
-        The rows of one half.
-    """
-
+    #: Numbers of classes, or the labels of a regression, which has 0 classes.
     target: Floats
     n_classes: int
+    #: The rows of one half.
     half: NDArray[np.bool_]
 
     @classmethod

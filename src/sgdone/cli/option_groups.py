@@ -7,18 +7,17 @@ A parameter of a command whose type is a group stands for all options of the gro
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, final, get_args, get_origin, get_type_hints
 
 import typer
 
-from sgdone.cli.errors import usage
+from sgdone.cli.errors import refuse, usage
 from sgdone.cli.output_files import output_path
 
 if TYPE_CHECKING:  # imported when a command is called
-    from sgdone.cli.options import Options
     from sgdone.readers.table import ReadOptions
 
 
@@ -30,7 +29,27 @@ class Task(StrEnum):
     REGRESSION = "regression"
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, to standard output.")]
+def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """An option with a value."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
+
+
+def argument(metavar: str, help: str) -> Any:
+    """A value by its place."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False)
+
+
+def output_file(help: str) -> Any:
+    """An option with the name of a file that is written."""
+    return option("FILE", help, parser=output_path)
+
+
+def flag(name: str, help: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, help=help)
+
+
+Json = Annotated[bool, flag("--json", "Print one JSON object, and nothing else, to standard output.")]
 
 
 @final
@@ -40,24 +59,19 @@ class ScoredRows:
 
     test: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="DATA",
-            help="Rows to test on; may be repeated.  [default: those of a named set, or some that are held out]",
-        ),
+        option("DATA", "Rows to test on; may be repeated.  [default: those of a named set, or some that are held out]"),
     ] = None
-    no_holdout: Annotated[
-        bool, typer.Option("--no-holdout", help="Hold no rows out for the scores: one fit instead of two.")
-    ] = False
+    no_holdout: Annotated[bool, flag("--no-holdout", "Hold no rows out for the scores: one fit instead of two.")] = (
+        False
+    )
 
 
 @final
 @dataclass(frozen=True)
 class FitOutput:
-    """Where the model of a fit is written, and how the fit is reported."""
+    """File of the model, and form of the report of a fit."""
 
-    model: Annotated[
-        Path | None, typer.Option(metavar="FILE", parser=output_path, help="Where to write the model.")
-    ] = None
+    model: Annotated[Path | None, output_file("Where to write the model.")] = None
     json: Json = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False
 
@@ -69,64 +83,45 @@ class FileGroup:
 
     label: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="The label column, or a condition on one, as 'delay > 15'.  [default: label, target, y or class]",
+        option(
+            "COLUMN", "The label column, or a condition on one, as 'delay > 15'.  [default: label, target, y or class]"
         ),
     ] = None
-    drop: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN,...", help="Columns to leave out; may be repeated.")
-    ] = None
+    drop: Annotated[list[str] | None, option("COLUMN,...", "Columns to leave out; may be repeated.")] = None
     types: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN=KIND,...",
-            help="Columns that are to be read as number, category, text or date, or left out (drop); may be repeated.",
+        option(
+            "COLUMN=KIND,...",
+            "Columns that are to be read as number, category, text or date, or left out (drop); may be repeated.",
         ),
     ] = None
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with the weights of the rows; not a feature.")
-    ] = None
+    weight: Annotated[str | None, option("COLUMN", "The column with the weights of the rows; not a feature.")] = None
     separator: Annotated[
         str | None,
-        typer.Option(
-            metavar="CHARACTER",
-            help="Of CSV files; also tab, comma, semicolon or space.  [default: by the first line]",
-            show_default=False,
-        ),
+        option("CHARACTER", "Of CSV files; also tab, comma, semicolon or space.  [default: by the first line]"),
     ] = None
     no_header: Annotated[
-        bool,
-        typer.Option("--no-header", help="CSV files have no names of columns: they are x1, x2, ... by their order."),
+        bool, flag("--no-header", "CSV files have no names of columns: they are x1, x2, ... by their order.")
     ] = False
-    zero_based: Annotated[bool, typer.Option("--zero-based", help="Indices of svmlight files count from 0.")] = False
-    n_features: Annotated[
-        int | None, typer.Option(metavar="N", help="Features of svmlight files, if the test file has more.")
-    ] = None
+    zero_based: Annotated[bool, flag("--zero-based", "Indices of svmlight files count from 0.")] = False
+    n_features: Annotated[int | None, option("N", "Features of svmlight files, if the test file has more.")] = None
     bits: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Hash the features of svmlight and Vowpal Wabbit files to 2^N columns.",
-            show_default=False,
-        ),
+        int | None, option("N", "Hash the features of svmlight and Vowpal Wabbit files to 2^N columns.")
     ] = None
     max_memory: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Memory for rows and buffers, as 500MB: rows that need more than a quarter of it are read in parts.  "
+        option(
+            "SIZE",
+            "Memory for rows and buffers, as 500MB: rows that need more than a quarter of it are read in parts.  "
             "[default: 1GB]",
-            show_default=False,
         ),
     ] = None
     cache: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Where encoded rows that do not fit into memory are kept for further passes.  "
+        option(
+            "DIR",
+            "Where encoded rows that do not fit into memory are kept for further passes.  "
             "[default: the user's cache folder]",
-            show_default=False,
         ),
     ] = None
 
@@ -165,79 +160,52 @@ class FileGroup:
 class MethodGroup:
     """Options of the fitting method, as the user wrote them."""
 
-    class_weight: Annotated[
-        str | None, typer.Option(metavar="WEIGHTS", help="Weights of classes: balanced, or as in no=1,yes=5.")
-    ] = None
+    class_weight: Annotated[str | None, option("WEIGHTS", "Weights of classes: balanced, or as in no=1,yes=5.")] = None
     task: Annotated[
         Task, typer.Option(help="What to predict; auto decides by the labels, unless they are more than 20 numbers.")
     ] = Task.AUTO
     loss: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="As hinge or huber.  [default: logistic, or squared for regression]"),
+        str | None, option("NAME", "As hinge or huber.  [default: logistic, or squared for regression]")
     ] = None
-    solver: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="auto needs no tuning; or one method: asgd, sgd, svrg, liblinear, ..."),
-    ] = "auto"
-    step: Annotated[
-        str, typer.Option(metavar="NAME|NUMBER", help="Step size of a named solver; a number is constant.")
-    ] = "auto"
-    stop: Annotated[
-        str, typer.Option(metavar="NAME|N", help="Stopping rule: margin, pflug, ...; a number is a limit on passes.")
-    ] = "auto"
+    solver: Annotated[str, option("NAME", "auto needs no tuning; or one method: asgd, sgd, svrg, liblinear, ...")] = (
+        "auto"
+    )
+    step: Annotated[str, option("NAME|NUMBER", "Step size of a named solver; a number is constant.")] = "auto"
+    stop: Annotated[str, option("NAME|N", "Stopping rule: margin, pflug, ...; a number is a limit on passes.")] = "auto"
     tol: Annotated[
         float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Stop when more passes would gain fewer standard errors of the loss.  [default: 0.2]",
-            show_default=False,
-        ),
+        option("NUMBER", "Stop when more passes would gain fewer standard errors of the loss.  [default: 0.2]"),
     ] = None
-    passes: Annotated[
-        float | None, typer.Option(metavar="N", help="At most N passes.  [default: automatic]", show_default=False)
-    ] = None
-    alpha: Annotated[
-        str, typer.Option(metavar="NUMBER", help="L2 penalty; auto chooses it, or is 1/rows with a named solver.")
-    ] = "auto"
-    center: Annotated[
-        bool, typer.Option("--center", help="Intercept from the midpoint of the class means, for --stop margin.")
-    ] = False
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0
-
-    def parsed(self, kinds: dict[str, str]) -> "Options":
-        """The values of the options, with the kinds of columns."""
-        from sgdone.cli.options import Options
-
-        return Options(**vars(self) | {"task": self.task.value, "types": kinds})
+    passes: Annotated[float | None, option("N", "At most N passes.  [default: automatic]")] = None
+    alpha: Annotated[str, option("NUMBER", "L2 penalty; auto chooses it, or is 1/rows with a named solver.")] = "auto"
+    center: Annotated[bool, flag("--center", "Intercept from the midpoint of the class means, for --stop margin.")] = (
+        False
+    )
+    seed: Annotated[int, option("N", "Random seed.")] = 0
 
 
 @final
 @dataclass(frozen=True)
 class CheckpointOptions:
-    """Where checkpoints are written, the seconds between them, and whether to go on from the last one."""
+    """File of checkpoints, seconds between them, and whether to go on from the last one."""
 
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            parser=output_path,
-            help="Where to write checkpoints of a fit that does not fit into memory, or on a cluster: now and then, "
-            "and when Ctrl-C or SIGTERM ends it.",
+        output_file(
+            "Where to write checkpoints of a fit that does not fit into memory, or on a cluster: now and then, and "
+            "when Ctrl-C or SIGTERM ends it."
         ),
     ] = None
-    every: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two checkpoints.")] = 60.0
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one: the model is the same.")
-    ] = False
+    every: Annotated[float, option("SECONDS", "Time between two checkpoints.")] = 60.0
+    resume: Annotated[bool, flag("--resume", "Go on from the checkpoint, if there is one: the model is the same.")] = (
+        False
+    )
 
     def check(self) -> None:
         """Find what is wrong before any data are read."""
-        with usage("--resume"):
-            if self.resume and self.checkpoint is None:
-                raise ValueError("it needs the name of the checkpoint: add --checkpoint FILE, as in the first run")
-        with usage("--every"):
-            if not 0 <= self.every < float("inf"):
-                raise ValueError(f"{self.every:g} is not a number of seconds, 0 or more")
+        advice = "it needs the name of the checkpoint: add --checkpoint FILE, as in the first run"
+        refuse("--resume", self.resume and self.checkpoint is None, advice)
+        refuse("--every", not 0 <= self.every < float("inf"), f"{self.every:g} is not a number of seconds, 0 or more")
 
     def announcements(self, beginning: str) -> list[str]:
         """Messages about resuming; ``beginning`` is what training begins with otherwise."""
@@ -248,7 +216,7 @@ class CheckpointOptions:
         return [f"there is no checkpoint {self.checkpoint}: training began with {beginning}"]
 
     def how_to_resume(self) -> str:
-        """How to go on after an interruption."""
+        """Advice after an interruption."""
         if self.checkpoint is not None and self.checkpoint.exists():
             return "To go on where it ended, give the same command with --resume."
         return "With --checkpoint FILE a fit can be resumed after an interruption."
@@ -276,9 +244,9 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         types = get_type_hints(group, include_extras=True)
         chosen = [field for field in fields(group) if not extras or field.name in extras[0].names]
         groups[parameter.name] = group, [field.name for field in chosen]
-        for field in chosen:
-            assert field.default is not MISSING
-            parameters.append(parameter.replace(name=field.name, annotation=types[field.name], default=field.default))
+        parameters += [
+            parameter.replace(name=own.name, annotation=types[own.name], default=own.default) for own in chosen
+        ]
 
     @functools.wraps(command)
     def run(**options: Any) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone import losses, solvers, stopping
-from sgdone.cli.errors import usage
+from sgdone.cli.errors import refuse, usage
+from sgdone.cli.option_groups import MethodGroup
 from sgdone.fit.options import FitOptions, as_alpha, as_loss, as_rule, as_solver, as_step, rule_with_gain
 from sgdone.interfaces.method import by_name, names
 from sgdone.losses.learning_task import Task
@@ -35,10 +36,9 @@ def parsed_separator(text: str | None) -> str | None:
     """
     if text is None:
         return None
-    with usage("--separator"):
-        found = _SEPARATORS.get(text, text)
-        if len(found) != 1 or found in '"\r\n' or not found.isascii():
-            raise ValueError(f"{text!r} is neither one character nor {', '.join(_SEPARATORS)}")
+    found = _SEPARATORS.get(text, text)
+    wrong = len(found) != 1 or found in '"\r\n' or not found.isascii()
+    refuse("--separator", wrong, f"{text!r} is neither one character nor {', '.join(_SEPARATORS)}")
     return found
 
 
@@ -102,124 +102,103 @@ def pairs(text: str, example: str) -> list[tuple[str, str]]:
 @final
 @dataclass(frozen=True)
 class Options:
-    """Options as the user wrote them; ``solver="auto"`` is the default fit."""
+    """Options of the method as the user wrote them, and kinds of columns by name; solver "auto" is the default fit."""
 
-    task: Task | Literal["auto"]
-    loss: str | None
-    solver: str
-    step: str
-    stop: str
-    tol: float | None
-    passes: float | None
-    alpha: str
-    seed: int
-    center: bool = False
-    #: Kinds of columns by name.
+    method: MethodGroup
     types: Mapping[str, str] = field(default_factory=dict)
-    class_weight: str | None = None
 
     @property
     def is_default_fit(self) -> bool:
         """Whether no solver was named."""
-        return self.solver == "auto"
+        return self.method.solver == "auto"
+
+    @property
+    def loss(self) -> Loss | None:
+        """The loss, if one was named."""
+        if self.method.loss is None:
+            return None
+        with usage("--loss"):
+            found: Loss = by_name(self.method.loss, Loss, losses, "loss")
+        return found
 
     def parameters(self) -> dict[str, Any]:
-        """All parameters but the loss, which waits for the labels."""
-        if self.loss is not None:
-            with usage("--loss"):
-                by_name(self.loss, Loss, losses, "loss")
-        with usage("--seed"):
-            if not 0 <= self.seed < 2**32:
-                raise ValueError(f"{self.seed} is not a whole number from 0 to {2**32 - 1:,}")
+        """The parameters that do not depend on the rows, each checked."""
+        named = {} if self.loss is None else {"loss": self.method.loss}
+        seed, alpha = self.method.seed, _number_or_name(self.method.alpha)
+        refuse("--seed", not 0 <= seed < 2**32, f"{seed} is not a whole number from 0 to {2**32 - 1:,}")
         with usage("--alpha"):
-            as_alpha(_number_or_name(self.alpha), 1)
-        shared = {"alpha": _number_or_name(self.alpha), "stop": self._rule(), "random_state": self.seed}
+            as_alpha(alpha, 1)
+        shared = {"alpha": alpha, "stop": self._rule(), "random_state": seed, **named}
         return shared | (self._of_default_fit() if self.is_default_fit else self._of_named_method())
 
     def _of_default_fit(self) -> dict[str, Any]:
-        for option, given in (("--step", self.step != "auto"), ("--center", self.center)):
-            with usage(option):
-                if given:
-                    raise ValueError("it needs a named solver: add --solver asgd, for example")
-        with usage("--stop"):
-            if as_rule(_number_or_name(self.stop)).needs.iterate:
-                raise ValueError(f"{self.stop} needs a named solver: add --solver asgd, for example")
+        given, advice = self.method, "needs a named solver: add --solver asgd, for example"
+        refuse("--step", given.step != "auto", f"it {advice}")
+        refuse("--center", given.center, f"it {advice}")
+        refuse("--stop", as_rule(_number_or_name(given.stop)).needs.iterate, f"{given.stop} {advice}")
         with usage("--tol"):
-            rule_with_gain(self._rule(), self.tol)
-        return {"tol": self.tol}
+            rule_with_gain(self._rule(), given.tol)
+        return {"tol": given.tol}
 
     def _of_named_method(self) -> dict[str, Any]:
+        given, step = self.method, _number_or_name(self.method.step)
         with usage("--solver"):
-            _check_solver(self.solver)
+            _check_solver(given.solver)
         with usage("--step"):
-            as_step(_number_or_name(self.step))
-        self._check_takes_stop()
-        with usage("--types"):
-            if self.types:
-                raise ValueError("columns are encoded by the automatic solver only: remove --solver, or --types")
-        with usage("--tol"):
-            if self.tol is not None:
-                raise ValueError("it is for --solver auto; a named solver takes --stop progressive, for example")
-        return {"solver": self.solver, "step": _number_or_name(self.step)}
-
-    def _check_takes_stop(self) -> None:
-        """Raise a usage error for a limit on a method that ends by itself."""
-        method = as_solver(self.solver, average=None)
-        for option, given in (("--stop", self.stop != "auto"), ("--passes", self.passes is not None)):
-            with usage(option):
-                if given and not method.takes_stop:
-                    raise ValueError(f"{method} ends by itself: remove {option}")
+            as_step(step)
+        solver = as_solver(given.solver, average=None)
+        for option, limits in (("--stop", given.stop != "auto"), ("--passes", given.passes is not None)):
+            refuse(option, limits and not solver.takes_stop, f"{solver} ends by itself: remove {option}")
+        advice = "columns are encoded by the automatic solver only: remove --solver, or --types"
+        refuse("--types", bool(self.types), advice)
+        advice = "it is for --solver auto; a named solver takes --stop progressive, for example"
+        refuse("--tol", given.tol is not None, advice)
+        return {"solver": given.solver, "step": step}
 
     def _rule(self) -> Any:
         """The stopping rule, with at most ``--passes`` passes."""
-        stop = _number_or_name(self.stop)
+        stop, passes = _number_or_name(self.method.stop), self.method.passes
         with usage("--stop"):
             rule = as_rule(stop)
-        if self.passes is None:
+        if passes is None:
             return stop
+        twice = f"--stop {self.method.stop} already sets the number of passes: remove one of them"
+        refuse("--passes", not isinstance(stop, str), twice)
         with usage("--passes"):
-            if not isinstance(stop, str):
-                raise ValueError(f"--stop {self.stop} already sets the number of passes: remove one of them")
-            limit = stopping.MaxPasses(int(self.passes) if self.passes.is_integer() else self.passes)
+            limit = stopping.MaxPasses(int(passes) if passes.is_integer() else passes)
         if stop != "auto":
             return rule | limit
         return limit if self.is_default_fit else stopping.ProgressiveLoss() | limit
 
     def suggested_task(self) -> Task | None:
         """The task, if an option determines it."""
-        if self.task != "auto":
-            return self.task
-        if self.loss is None:
-            return None
-        with usage("--loss"):
-            task = by_name(self.loss, Loss, losses, "loss").task
-        return None if task == "both" else task
+        task: Task | Literal["auto"] = self.method.task.value
+        if task != "auto":
+            return task
+        return None if self.loss is None or self.loss.task == "both" else self.loss.task
 
     def of_fit(self, task: Task, labels: NDArray[Any], *, one_pass: bool = False) -> FitOptions:
         """Options of the fit; rows that can be read once allow one pass."""
-        parameters = self.parameters()
+        parameters, given, is_regression = self.parameters(), self.method, task == "regression"
         if one_pass:
             rule, limit = as_rule(parameters["stop"]), stopping.MaxPasses(1)
             parameters["stop"] = limit if parameters["stop"] == "auto" else rule | limit
         if self.types:
             parameters["columns"] = dict(self.types)
-        if self.class_weight is not None:
+        if given.class_weight is not None:
+            refuse("--class-weight", is_regression, "this is a regression, which has no classes: remove it")
             with usage("--class-weight"):
-                if task == "regression":
-                    raise ValueError("this is a regression, which has no classes: remove it")
-                parameters["class_weight"] = _class_weight(self.class_weight, labels)
-        if self.loss is not None:
+                parameters["class_weight"] = _class_weight(given.class_weight, labels)
+        if given.loss is not None:
             with usage("--loss"):
-                as_loss(self.loss, task)
-            parameters["loss"] = self.loss
+                as_loss(given.loss, task)
         kind = "Linear" if self.is_default_fit else "SGD"
-        if task == "classification":
-            center = {} if self.is_default_fit else {"center": self.center}
-            return FitOptions.of(f"{kind}Classifier", n_jobs=-1, **center, **parameters)
-        with usage("--center"):
-            if self.center:
-                raise ValueError("it puts the origin between two classes, and this is a regression: remove it")
-        return FitOptions.of(f"{kind}Regressor", **parameters)
+        if is_regression:
+            advice = "it puts the origin between two classes, and this is a regression: remove it"
+            refuse("--center", given.center, advice)
+            return FitOptions.of(f"{kind}Regressor", **parameters)
+        center = {} if self.is_default_fit else {"center": given.center}
+        return FitOptions.of(f"{kind}Classifier", n_jobs=-1, **center, **parameters)
 
 
 def _class_weight(text: str, labels: NDArray[Any]) -> str | dict[Any, float]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from sgdone.cli.errors import usage
+from sgdone.cli.errors import refuse
 
 
 def output_path(text: str) -> Path:
@@ -28,8 +28,8 @@ def check_not_input(option: str, path: Path | None, inputs: Iterable[str | os.Pa
     if path is None or not path.is_file():
         return
     for other in _each_file(inputs):
-        if _same_file(path, other):
-            raise typer.BadParameter(f"{path} is read by this command: give another file", param_hint=f"'{option}'")
+        with suppress(OSError):  # no such file: the name of a data set, or the reader reports it
+            refuse(option, path.samefile(other), f"{path} is read by this command: give another file")
 
 
 def _each_file(inputs: Iterable[str | os.PathLike[str] | None]) -> Iterator[str | os.PathLike[str]]:
@@ -47,13 +47,6 @@ def _each_file(inputs: Iterable[str | os.PathLike[str] | None]) -> Iterator[str 
         yield from (file.path for file in found if isinstance(file.path, Path))
 
 
-def _same_file(path: Path, other: str | os.PathLike[str]) -> bool:
-    try:
-        return path.samefile(other)
-    except OSError:  # no such file: the name of a data set, or the reader reports it
-        return False
-
-
 def check_plot(path: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
     """Validate the option before any data are read: matplotlib is installed, and can write such a file."""
     check_not_input("--plot", path, inputs)
@@ -62,9 +55,8 @@ def check_plot(path: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
     except ImportError:
         raise ValueError("--plot needs matplotlib: pip install 'sgdone[plot]'") from None
     kinds = FigureCanvasBase.get_supported_filetypes()
-    with usage("--plot"):
-        if path.suffix.lstrip(".").lower() not in kinds:
-            raise ValueError(f"{path} has no file extension of an image: use for example .png, .svg or .pdf")
+    wrong = path.suffix.lstrip(".").lower() not in kinds
+    refuse("--plot", wrong, f"{path} has no file extension of an image: use for example .png, .svg or .pdf")
 
 
 def save_plot(draw: Callable[[], Any], path: Path) -> None:

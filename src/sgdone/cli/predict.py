@@ -3,9 +3,8 @@
 import csv
 import io
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO, final
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
-from sgdone.cli.errors import table_errors_named, usage
+from sgdone.cli.errors import refuse, table_errors_named
 from sgdone.cli.input_data import (
     file_input,
     for_model,
@@ -62,73 +61,53 @@ class PredictedPart:
         return found
 
 
-class PredictionWriter(ABC):
-    """Writes parts to a file."""
-
-    @abstractmethod
-    def write(self, part: PredictedPart) -> None:
-        """Append the rows of a part."""
+#: Writes the columns of a part.
+Write = Callable[[dict[str, Any]], None]
 
 
-@final
-class CsvPredictions(PredictionWriter):
-    """A CSV file; numbers have the fewest digits that identify them, and no text is a formula to a spreadsheet."""
+def csv_writer(stream: TextIO) -> Write:
+    """Write CSV; numbers have the fewest digits that identify them, and no text is a formula to a spreadsheet."""
+    writer, header = csv.writer(stream, lineterminator="\n"), True
 
-    def __init__(self, stream: TextIO) -> None:
-        self._writer, self._begun = csv.writer(stream, lineterminator="\n"), False
+    def write(columns: dict[str, Any]) -> None:
+        nonlocal header
+        if header:
+            writer.writerow(map(_without_formula, columns))
+            header = False
+        writer.writerows(zip(*map(_cells, columns.values()), strict=True))
 
-    def write(self, part: PredictedPart) -> None:
-        """Append rows, after the header if they are the first."""
-        columns = part.columns()
-        if not self._begun:
-            self._writer.writerow(map(_without_formula, columns))
-            self._begun = True
-        self._writer.writerows(zip(*map(_cells, columns.values()), strict=True))
+    return write
 
 
-@final
-class ParquetPredictions(PredictionWriter):
-    """A Parquet file; each part is a row group."""
+def _parquet_writer(path: Path, until: ExitStack) -> Write:
+    """Write a Parquet file whose row groups are the parts; it is complete when ``until`` is left."""
+    writer: Any = None
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._writer = path, None  # type: tuple[Path, Any]
-
-    def write(self, part: PredictedPart) -> None:
-        """Append a row group."""
-        import pyarrow as pa
+    def write(columns: dict[str, Any]) -> None:
+        nonlocal writer
         import pyarrow.parquet as pq
 
-        table = pa.table({name: pa.array(values) for name, values in part.columns().items()})
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(self._path, table.schema)
-        self._writer.write_table(table)
+        table = pa.table(columns)
+        writer = writer or until.enter_context(pq.ParquetWriter(path, table.schema))
+        writer.write_table(table)
 
-    def close(self) -> None:
-        """Write the end of the file."""
-        if self._writer is not None:
-            self._writer.close()
+    return write
 
 
 @contextmanager
-def prediction_file(path: Path | None) -> Iterator[PredictionWriter]:
+def prediction_file(path: Path | None) -> Iterator[Write]:
     """A file that has its name when it is complete; None for CSV to standard output."""
-    if path is None:
-        text = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
-        try:
-            yield CsvPredictions(text)
-        finally:
-            text.detach()
-        return
-    with write_atomically(path) as temporary:
+    with ExitStack() as until:
+        if path is None:
+            text = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
+            until.callback(text.detach)
+            yield csv_writer(text)
+            return
+        temporary = until.enter_context(write_atomically(path))
         if path.suffix.lower() in _PARQUET:
-            writer = ParquetPredictions(temporary)
-            try:
-                yield writer
-            finally:
-                writer.close()
+            yield _parquet_writer(temporary, until)
         else:
-            with temporary.open("w", encoding="utf-8", newline="") as stream:
-                yield CsvPredictions(stream)
+            yield csv_writer(until.enter_context(temporary.open("w", encoding="utf-8", newline="")))
 
 
 def _cells(values: Any) -> list[Any]:
@@ -161,43 +140,49 @@ Ids = dict[str, list[str]]
 
 
 @final
-class PredictionRows:
-    """Rows of DATA, read as the training data of a model were.
+class Predictions:
+    """Predictions part by part, and their scores; rows of DATA are read as the training data of the model were.
 
-    Parameters
-    ----------
-    data : sequence of str
-        Files, or the name of a data set.
-    model, notes
-        The model, and the notes in its file.
-    given : ReadOptions
-        Options of the command.
-    ids : sequence of str
-        Columns to copy.
+    ``notes`` are those of the model's file, ``given`` are options of the command, and ``ids`` are columns to copy.
     """
 
     def __init__(
         self, data: Sequence[str], model: FittedModel, notes: dict[str, str], given: ReadOptions, ids: Sequence[str]
     ) -> None:
-        self._data, self._model, self._notes, self._given, self._ids = data, model, notes, given, ids
+        self._data, self._model, self._given, self._ids = data, model, given, ids
         self._file = like_training_data(given, notes)
         self.name = named(data)
         self._source: FileInput | None = None
         if not (len(data) == 1 and is_dataset(data[0])):
             self._source = file_input(data, for_model(self._file, model))
-        self._bytes_read = 0
+        self.total_bytes = None if self._source is None else self._source.total_bytes
+        self.bytes_read = self.n_rows = 0
+        self.subset: str | None = None
+        self.scores = PartScores(model, given.max_memory)
 
-    @property
-    def bytes_read(self) -> int:
-        """Bytes of the files read so far."""
-        return self._bytes_read
+    def parts(self, *, with_shares: bool) -> Iterator[PredictedPart]:
+        """The predictions; with the probabilities of the classes, if the model has them."""
+        model, classes, topics = self._model, self._model.classes_, set[str]()
+        for rows, ids in self._rows():
+            with table_errors_named(self.name, rows.place), one_warning_a_topic(topics):
+                outputs = model.scores(rows.X)
+            predictions, shares = outputs, None
+            if classes is not None:
+                predictions = classes[most_likely(outputs)]
+                if with_shares and _has_probabilities(model):
+                    shares = probabilities(outputs, multinomial=bool(model.multinomial_))
+            self.scores.add(rows.y, rows.weights, outputs)
+            self.n_rows, self.subset = self.n_rows + rows.n_rows, rows.subset
+            yield PredictedPart(ids, predictions, shares, classes)
 
-    @property
-    def total_bytes(self) -> int | None:
-        """Size of the files, if known."""
-        return None if self._source is None else self._source.total_bytes
+    def rows_text(self, scores: dict[str, Any] | None) -> str:
+        """The number of rows, which they are if a data set has others, and how many the scores are of."""
+        if self.subset == "test":
+            return f"the {self.n_rows:,} test rows of {self.name}"
+        some = scores is not None and scores["rows"] < self.n_rows
+        return f"{self.n_rows:,} rows" + (f" (scores of the first {scores['rows']:,})" if some and scores else "")
 
-    def parts(self) -> Iterator[tuple[Table, Ids]]:
+    def _rows(self) -> Iterator[tuple[Table, Ids]]:
         """The rows, and the columns to copy."""
         source = self._source
         if source is None:
@@ -226,12 +211,11 @@ class PredictionRows:
                     yield rows, _labelled(ids, rows)
 
     def _count(self, n_bytes: int) -> None:
-        self._bytes_read += n_bytes
+        self.bytes_read += n_bytes
 
     def _check_ids(self, rows: Table) -> None:
-        with usage("--id"):
-            if self._ids and (self._source is None or not isinstance(rows.X, pa.Table)):
-                raise ValueError(f"{self.name} has no names of columns: use a CSV or Parquet file")
+        unnamed = self._source is None or not isinstance(rows.X, pa.Table)
+        refuse("--id", bool(self._ids) and unnamed, f"{self.name} has no names of columns: use a CSV or Parquet file")
 
     def _whole_ids(self, path: Any, rows: Table) -> Ids:
         if not self._ids:
@@ -266,89 +250,49 @@ def _labelled(ids: Ids, rows: Table) -> Ids:
     return {name: [values[row] for row in rows.labelled.tolist()] for name, values in ids.items()}
 
 
-@final
-@dataclass(frozen=True)
-class PredictOptions:
-    """Options of ``sgdone predict``."""
+def predict_and_report(
+    path: Path,
+    data: Sequence[str],
+    out: Path | None,
+    ids: Sequence[str],
+    proba: bool | None,
+    file: ReadOptions,
+    json: bool,
+) -> None:
+    """Load the model, read, predict and write part by part, and print the scores.
 
-    model: Path
-    data: list[str]
-    out: Path | None
-    ids: list[str]
-    #: None writes probabilities if the model has them.
-    proba: bool | None
-    file: ReadOptions
-    json: bool
-
-
-def predict_and_report(options: PredictOptions) -> None:
-    """Load the model, read, predict and write part by part, and print the scores."""
-    path, out = options.model, options.out
-    check_not_input("--out", out, [path, *options.data])
+    Without ``proba`` probabilities are written if the model has them.
+    """
+    check_not_input("--out", out, [path, *data])
     model = load_fitted(path)
-    with usage("--proba"):
-        if options.proba and not _has_probabilities(model):
-            raise ValueError(f"the model {path} does not predict probabilities: train it with --loss logistic")
-    rows = PredictionRows(options.data, model, read_header(path)["extra"], options.file, options.ids)
-    run = _Run(model, rows, options.file.max_memory)
+    advice = f"the model {path} does not predict probabilities: train it with --loss logistic"
+    refuse("--proba", bool(proba) and not _has_probabilities(model), advice)
+    found = Predictions(data, model, read_header(path)["extra"], file, ids)
     kept: list[PredictedPart] = []
     # Predictions in a terminal show by themselves how far they are.
     with ProgressLine(shown=out is not None or not sys.stdout.isatty()) as line:
-        line.now(f"predicting {run.rows.name}")
-        line.follow(run.rows)
-        parts = run.parts(with_shares=options.proba is not False)
-        if options.json and out is None:
+        line.now(f"predicting {found.name}")
+        line.follow(found)
+        parts = found.parts(with_shares=proba is not False)
+        if json and out is None:
             kept = list(parts)
         else:
-            with prediction_file(out) as writer:
+            with prediction_file(out) as write:
                 for part in parts:
-                    writer.write(part)
-    scores = run.scores.scores()
-    if options.json:
-        report: dict[str, Any] = {
-            "model": str(path),
-            "data": run.rows.name,
-            "subset": run.subset,
-            "rows": run.n_rows,
-            "scores": scores,
-            "out": out and str(out),
-        }
-        console.print_json(report | (_columns(kept) if out is None else {}))
-    else:
-        _print_scores(scores, model.options.loss.name, run.rows_text(scores), out)
-
-
-@final
-class _Run:
-    """Predictions part by part, and what they add up to."""
-
-    def __init__(self, model: FittedModel, rows: PredictionRows, max_memory: int) -> None:
-        self._model, self.rows = model, rows
-        self.scores, self.n_rows = PartScores(model, max_memory), 0
-        self.subset: str | None = None
-
-    def parts(self, *, with_shares: bool) -> Iterator[PredictedPart]:
-        """The predictions; with the probabilities of the classes, if the model has them."""
-        model, classes = self._model, getattr(self._model, "classes_", None)
-        topics = set[str]()
-        for rows, ids in self.rows.parts():
-            with table_errors_named(self.rows.name, rows.place), one_warning_a_topic(topics):
-                outputs = model.scores(rows.X)
-            predictions, shares = outputs, None
-            if classes is not None:
-                predictions = classes[most_likely(outputs)]
-                if with_shares and _has_probabilities(model):
-                    shares = probabilities(outputs, multinomial=bool(model.multinomial_))
-            self.scores.add(rows.y, rows.weights, outputs)
-            self.n_rows, self.subset = self.n_rows + rows.n_rows, rows.subset
-            yield PredictedPart(ids, predictions, shares, classes)
-
-    def rows_text(self, scores: dict[str, Any] | None) -> str:
-        """The number of rows, which they are if a data set has others, and how many the scores are of."""
-        if self.subset == "test":
-            return f"the {self.n_rows:,} test rows of {self.rows.name}"
-        some = scores is not None and scores["rows"] < self.n_rows
-        return f"{self.n_rows:,} rows" + (f" (scores of the first {scores['rows']:,})" if some and scores else "")
+                    write(part.columns())
+    scores = found.scores.scores()
+    if not json:
+        _print_scores(scores, model.options.loss.name, found.rows_text(scores), out)
+        return
+    report: dict[str, Any] = {
+        "model": str(path),
+        "data": found.name,
+        "subset": found.subset,
+        "rows": found.n_rows,
+        "scores": scores,
+        "out": out and str(out),
+    }
+    console.print_json(report | (_columns(kept) if out is None else {}))
 
 
 def _has_probabilities(model: FittedModel) -> bool:
@@ -365,12 +309,11 @@ def _columns(parts: list[PredictedPart]) -> dict[str, Any]:
     }
 
 
-def _print_scores(scores: dict[str, Any] | None, loss: Any, rows: str, out: Path | None) -> None:
+def _print_scores(scores: dict[str, Any] | None, loss: str, rows: str, out: Path | None) -> None:
     """Print the scores on standard error, because standard output may contain the predictions."""
     parts = [rows]
     if scores is not None:
-        name = loss if isinstance(loss, str) else loss.name
-        parts += [f"{what} {value}" for what, value, _ in score_lines(scores, name.replace("-", "_"))]
+        parts += [f"{what} {value}" for what, value, _ in score_lines(scores, loss)]
     if out is not None:
         parts.append(f"written to {out}")
     console.errors().print(" · ".join(parts), markup=False, soft_wrap=True)

@@ -23,7 +23,7 @@ from sgdone.run.result import Verdict
 from sgdone.tables import TableEncoding
 from sgdone.tables.date_values import DateValues
 
-MOST_CLASSES = 10
+_MOST_CLASSES = 10
 #: Relative error of a mean of equal numbers.
 _ROUNDING = 1e-14
 
@@ -54,8 +54,13 @@ def classes_text(classes: list[Any] | None, names: list[str] | None) -> list[tup
     shown = [str(label) for label in classes]
     if names is not None and names != shown and len(names) == len(shown):
         shown = [f"{label} ({name})" for label, name in zip(shown, names, strict=True)]
-    more = f", … ({len(shown):,} in all)" if len(shown) > MOST_CLASSES else ""
-    return [("classes", ", ".join(shown[:MOST_CLASSES]) + more)]
+    return [("classes", first_classes(shown))]
+
+
+def first_classes(shown: list[str]) -> str:
+    """Texts of the first classes, and the number of all."""
+    more = f", … ({len(shown):,} in all)" if len(shown) > _MOST_CLASSES else ""
+    return ", ".join(shown[:_MOST_CLASSES]) + more
 
 
 def score_lines(scores: dict[str, Any], loss: str) -> list[tuple[str, str, str]]:
@@ -74,7 +79,9 @@ def score_lines(scores: dict[str, Any], loss: str) -> list[tuple[str, str, str]]
         value, other = scores[key], base.get(key, math.nan)
         return [(what, "undefined" if math.isnan(value) else text(value), "" if math.isnan(other) else text(other))]
 
-    own = _loss_text(scores["loss"], scores["loss_standard_error"])
+    loss_error = scores["loss_standard_error"]
+    # The error is rounding if the losses of the rows are equal.
+    own = measured(scores["loss"], loss_error if loss_error > _ROUNDING * abs(scores["loss"]) else math.nan)
     losses = line(loss_name(loss), "loss", lambda value: own if value == scores["loss"] else f"{value:.4g}")
     if "rmse" in scores:
         other_loss = [] if loss == "squared" else losses
@@ -86,11 +93,6 @@ def score_lines(scores: dict[str, Any], loss: str) -> list[tuple[str, str, str]]
 def loss_name(loss: str) -> str:
     """The name of a loss in the table of scores."""
     return "log loss" if loss == "logistic" else f"{loss.replace('_', ' ')} loss"
-
-
-def _loss_text(loss: float, error: float) -> str:
-    """A loss with its standard error, unless that is rounding: the losses of the rows are equal."""
-    return measured(loss, error if error > _ROUNDING * abs(loss) else math.nan)
 
 
 def solver_text(name: str) -> str:
@@ -110,14 +112,14 @@ def report_of(model: FittedModel, train: Table, task: Task, fitted: Table | None
 
     Missing values are counted in the rows that were ``fitted``, if they are in memory.
     """
-    verdict = model.verdict_
-    classes = model.classes_
+    verdict, classes, encoder = model.verdict_, model.classes_, model.encoder_
+    is_table = encoder is not None and isinstance(train.X, pa.Table)
     return {
         "data": train.name,
         "task": task,
         "label": train.label_name,
         "features": model.coef_.shape[-1],
-        "columns": _columns(model, train, fitted),
+        "columns": columns_of(encoder, fitted and fitted.X) if is_table else None,
         "dropped": list(train.dropped),
         "classes": None if classes is None else classes.tolist(),
         "class_names": train.class_names,
@@ -167,39 +169,26 @@ def scores_warning(report: dict[str, Any]) -> str:
     )
 
 
-def _columns(model: FittedModel, rows: Table, fitted: Table | None) -> list[dict[str, Any]] | None:
-    """Encoding of each column of a table, with the number of its missing values if it is known; None for arrays."""
-    encoder = model.encoder_
-    if encoder is None or not isinstance(rows.X, pa.Table):
-        return None
-    if fitted is None:
-        return [column._asdict() | {"missing": None} for column in encoder.describe_columns()]
-    return columns_of(encoder, fitted.X)
-
-
 def columns_of(encoder: TableEncoding, table: Any) -> list[dict[str, Any]]:
-    """Encoding of each column of a table, with the number of its missing values."""
+    """Encoding of each column of a table, with the number of its missing values: None if there is no table.
+
+    Missing categories are a level, and missing texts have no words.
+    """
     plans = {} if encoder.is_plain else {plan.encoder.name: plan for plan in encoder.plans_}
-    return [
-        column._asdict()
-        | {
-            "missing": _n_missing(plans[column.name].read(table.column(column.name)).values)
-            if column.name in plans
-            else 0
-        }
-        for column in encoder.describe_columns()
-    ]
 
+    def n_missing(name: str) -> int | None:
+        if table is None or name not in plans:
+            return None if table is None else 0
+        values = plans[name].read(table.column(name)).values
+        if isinstance(values, DateValues):
+            return int(values.missing.sum())
+        return int(np.isnan(values).sum()) if isinstance(values, np.ndarray) else 0
 
-def _n_missing(values: Any) -> int:
-    """Number of missing numbers and dates; missing categories are a level, and missing texts have no words."""
-    if isinstance(values, DateValues):
-        return int(values.missing.sum())
-    return int(np.isnan(values).sum()) if isinstance(values, np.ndarray) else 0
+    return [column._asdict() | {"missing": n_missing(column.name)} for column in encoder.describe_columns()]
 
 
 def show(report: dict[str, Any], verdict: Verdict) -> None:
-    """The same for people, and shorter."""
+    """Print the report of a fit."""
     test, held_out = report["test"], report["held_out"]
     others = f" (and {test['rows']:,} to test)" if test else f" ({held_out['rows']:,} held out)" if held_out else ""
     if report["rows_without_label"]:

@@ -21,7 +21,7 @@ from sgdone.papers.output import check_folder, require_matplotlib, write
 from sgdone.papers.page import html_page
 from sgdone.papers.results import Results, stored
 from sgdone.papers.running import measure_all
-from sgdone.papers.seeds import ClaimVerdict, held
+from sgdone.papers.seeds import held
 
 #: The name that stands for every experiment.
 ALL = "all"
@@ -117,22 +117,15 @@ def _show(results: Results) -> None:
         table.add_column(heading, ratio=ratio)
     for verdict in results.verdicts:
         mark = f" [{reasons.index(verdict.reason) + 1}]" if verdict in failing else ""
-        table.add_row(*(Text(text) for text in _cells(verdict)), _verdict(verdict, mark))
+        together = f"; {verdict.together}" if verdict.together else ""
+        cells = f"{verdict.words} ({verdict.place})", verdict.reading, verdict.measured[0] + together
+        table.add_row(*map(Text, cells), Text(verdict.text + mark, style="green" if verdict.holds else "red"))
     _print(table)
     for number, reason in enumerate(reasons, start=1):
         console.say(f"[{number}] {reason}")
     console.say(f"{held(results.verdicts)} claims hold")
     if results.also_tried:
         console.say("\nAlso tried, not counted:\n" + "\n".join(f"- {what}: {m}" for what, m in results.also_tried))
-
-
-def _cells(verdict: ClaimVerdict) -> tuple[str, str, str]:
-    together = f"; {verdict.together}" if verdict.together else ""
-    return f"{verdict.words} ({verdict.place})", verdict.reading, verdict.measured[0] + together
-
-
-def _verdict(verdict: ClaimVerdict, mark: str) -> Text:
-    return Text(verdict.text + mark, style="green" if verdict.holds else "red")
 
 
 def _print(table: Table) -> None:

@@ -1,7 +1,6 @@
 """Scores of a model on given rows, beside those of the base rate."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -17,13 +16,7 @@ from sgdone.rows.faults import as_classes
 
 
 def average_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Ranks from 1 on; equal values share the mean of their ranks.
-
-    Examples
-    --------
-    >>> average_ranks(np.array([7, 3, 7]))
-    array([2.5, 1. , 2.5])
-    """
+    """Ranks from 1 on; equal values share the mean of their ranks."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[places]
 
@@ -34,11 +27,6 @@ def area_under_roc(
     """Probability that a positive row has a higher score than a negative one; equal scores count half.
 
     NaN if one of the two kinds of rows has no weight.
-
-    Examples
-    --------
-    >>> area_under_roc(np.array([False, True, True]), np.array([0.1, 0.4, 0.1]))
-    0.75
     """
     counts = np.ones(positive.size) if weights is None else weights
     places = np.unique(scores, return_inverse=True)[1]
@@ -178,8 +166,8 @@ class PartScores:
 
     def __init__(self, model: FittedModel, max_memory: int) -> None:
         self._model, self._bytes, self._most_bytes = model, 0, max(_LEAST_KEPT, _SHARE_KEPT * max_memory)
-        self._outputs, self._labels = list[NDArray[Any]](), list[NDArray[Any]]()
-        self._weights = list[NDArray[np.float64]]()
+        #: Outputs, labels and weights of each part.
+        self._parts = list[tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]]()
         self._labelled = True
 
     def add(self, y: NDArray[Any] | None, weights: NDArray[np.float64] | None, outputs: NDArray[Any]) -> None:
@@ -187,19 +175,16 @@ class PartScores:
         self._labelled &= y is not None
         if y is None or not self._labelled or self._bytes > self._most_bytes:
             return
-        self._outputs.append(outputs)
-        self._labels.append(y)
+        self._parts.append((outputs, y, weights))
         self._bytes += outputs.nbytes + y.nbytes
-        if weights is not None:
-            self._weights.append(weights)
 
     def scores(self, base_rate: BaseRate | None = None) -> dict[str, Any] | None:
         """Scores of the rows, if they have labels of the kind that the model predicts."""
-        if not self._labelled or not self._labels:
+        if not self._labelled or not self._parts:
             return None
-        y, outputs = np.concatenate(self._labels), np.concatenate(self._outputs)
-        weights = np.concatenate(self._weights) if self._weights else None
-        rows = Table(np.empty((y.size, 0)), y, weights=weights)
+        outputs, y = (np.concatenate([part[k] for part in self._parts]) for k in (0, 1))
+        weights = [own for _, _, own in self._parts if own is not None]
+        rows = Table(np.empty((y.size, 0)), y, weights=np.concatenate(weights) if weights else None)
         if self._model.classes_ is not None:
             rows = replace(rows, y=as_classes(y))
             known = bool(np.isin(rows.labels, self._model.classes_).any())
@@ -214,12 +199,8 @@ def score_opened(model: FittedModel, tested: OpenedData, task: Task, base_rate: 
         with table_errors_named(tested.rows.name, tested.rows.place):
             return score(model, tested.rows, base_rate)
     found = PartScores(model, tested.others.rows.max_memory)
-    for part in _parts(tested, task):
+    for table in tested.others.tables():
+        part = for_task(table, task)
         with table_errors_named(tested.rows.name, part.place):
             found.add(part.y, part.weights, model.scores(part.X))
     return found.scores(base_rate)
-
-
-def _parts(tested: OpenedData, task: Task) -> Iterable[Table]:
-    assert tested.others is not None
-    return (for_task(table, task) for table in tested.others.tables())

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import TypeVar, final
+from typing import Self, TypeVar, final
 
 from sgdone.cluster.messages import Parts, from_bytes, merge_answers, partition_work
 from sgdone.cluster.partition import Partition, Preparation
@@ -21,6 +21,12 @@ class Engine(ABC):
     again, and gives the same answer.
     """
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @abstractmethod
     def ask(self, parts: Parts, *, in_order: bool = False) -> Iterable[bytes]:
         """Send a request to all partitions, and return their answers in any order.
@@ -34,7 +40,7 @@ class Engine(ABC):
         """Replace each partition by the result of `encode_partition`, for example the features of its table."""
 
     def close(self) -> None:  # noqa: B027  # there may be nothing to release
-        """Release the partitions and other resources."""
+        """Release the partitions and other resources, at the end of a ``with`` block too."""
 
 
 def encode_partition(encoder: bytes, partition: Partition) -> Partition:
@@ -73,11 +79,5 @@ class LocalEngine(Engine):
 
 
 def groups_of(items: list[Item]) -> list[list[Item]]:
-    """Groups of neighbours for `merge_answers`, of `FAN_IN` items each.
-
-    Examples
-    --------
-    >>> [len(group) for group in groups_of(list(range(40)))]
-    [16, 16, 8]
-    """
+    """Groups of neighbours for `merge_answers`, of `FAN_IN` items each."""
     return [items[first : first + FAN_IN] for first in range(0, len(items), FAN_IN)]

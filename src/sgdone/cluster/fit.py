@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, final
 
 import numpy as np
@@ -12,14 +12,13 @@ from sgdone.cluster.engine import Engine
 from sgdone.cluster.partition import ClassWeights, LabelCoding
 from sgdone.cluster.partition_source import FirstRounds, PartitionSource
 from sgdone.cluster.phases import AverageOfPartitions, ExactOnPartitions
-from sgdone.cluster.rounds import RoundLog, RoundRecord, Rounds, written_on_errors
+from sgdone.cluster.rounds import RoundLog, RoundRecord, Rounds
 from sgdone.cluster.statistics import RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
 from sgdone.fit.checkpoints import FitCheckpoints, custom_loss, identity_of
 from sgdone.fit.columns import InputColumns
 from sgdone.fit.fit import Finished, FitProblem, TrainingRows
 from sgdone.fit.followers import ProgressHook
-from sgdone.fit.labels import class_weight_values
 from sgdone.fit.options import FitOptions
 from sgdone.fit.streamed_rows import features_measured
 from sgdone.interfaces.stop_rule import AllOf, Progress, StopRule
@@ -82,7 +81,7 @@ class PartitionedRows(TrainingRows):
         first = FirstRounds(hooks, self._began)
         rounds = Rounds(self._engine, first.after_round, log)
         columns = InputColumns.of(options)
-        with single_thread(), np.errstate(over="ignore", invalid="ignore"), written_on_errors(log):
+        with single_thread(), np.errstate(over="ignore", invalid="ignore"), log or nullcontext():
             encoder = learnt_encoder(rounds, options.kinds_of_columns)
             statistics, class_weights = _statistics(rounds, task, options.class_weight, digest=log is not None)
             classes = statistics.labels.classes
@@ -110,21 +109,6 @@ class PartitionedRows(TrainingRows):
                 clock=Clock(self._began, earlier=first.trace),
             )
             self.rounds = tuple(rounds.records)
-
-    @property
-    def bytes_sent(self) -> int:
-        """Bytes of all requests."""
-        return sum(record.bytes_sent for record in self.rounds)
-
-    @property
-    def bytes_new(self) -> int:
-        """Bytes of all parts of requests that no earlier round has sent."""
-        return sum(record.bytes_new for record in self.rounds)
-
-    @property
-    def bytes_received(self) -> int:
-        """Bytes of all answers."""
-        return sum(record.bytes_received for record in self.rounds)
 
 
 def _identity(options: FitOptions) -> dict[str, Any]:
@@ -172,9 +156,7 @@ def _statistics(
     statistics: RowStatistics = rounds.sum_of_rows(Statistics(task, digest=digest), "learn from")
     weights: ClassWeights | None = None
     if class_weight is not None:
-        labels = statistics.labels
-        assert labels.classes is not None
-        weights = ClassWeights(labels.classes, class_weight_values(class_weight, labels.classes, labels.weights))
+        weights = statistics.labels.class_weights(class_weight)
         statistics = rounds.sum_of_rows(Statistics(task, weights, digest), "learn from")
     if not LEAST_ROWS <= statistics.weight <= MOST_ROWS:
         raise ValueError(

@@ -22,14 +22,7 @@ for _kind in (ColumnMoments, EntryMoments):
 
 
 def to_bytes(value: Any) -> bytes:
-    """A message as bytes, the same for the same values.
-
-    Examples
-    --------
-    >>> sums = EntryMoments(2.0, np.array([1.0, 0.0]), np.array([9.0, 0.0]))
-    >>> from_bytes(to_bytes(sums)).merge(sums).squares
-    array([18.,  0.])
-    """
+    """A message as bytes, the same for the same values."""
     return _packed(_plain(value, None))
 
 
@@ -42,16 +35,6 @@ def split_request(request: Any) -> tuple[bytes, list[Any]]:
     """A request as bytes without its `sgdone.sums.row_sum.SHARED` fields, and the distinct values of these.
 
     They are found in requests within requests, too.
-
-    Examples
-    --------
-    >>> from sgdone.sums.row_sum import SeveralSums
-    >>> from sgdone.sums.second_order import CurvatureProduct
-    >>> system, model = "a system", np.zeros((3, 1))
-    >>> both = SeveralSums(tuple(CurvatureProduct(system, model, np.full((3, 1), k)) for k in (1.0, 2.0)))
-    >>> data, shared = split_request(both)
-    >>> len(shared), request_from(data, shared).requests[1].system
-    (2, 'a system')
     """
     shared: dict[int, Any] = {}
     return _packed(_plain(request, shared)), list(shared.values())
@@ -124,25 +107,14 @@ class PartitionError(ValueError):
 @message
 @dataclass(frozen=True)
 class Answer:
-    """Answer of one partition, or of a merged group of neighbours.
+    """Answer of one partition, or of a merged group of neighbours: a sum, None if there are no rows."""
 
-    Parameters
-    ----------
-    number : int
-        Number of the partition, or of the first one of a group.
-    value : object
-        A sum; None if there are no rows.
-    fault : str
-        Why the partition cannot be used; empty if it can.
-    count : int
-        Number of partitions.
-    size : int
-        Bytes of the answers of these partitions; 0 for an answer of one partition.
-    """
-
+    #: Number of the partition, or of the first one of a group.
     number: int
     value: Any
+    #: Why the partition cannot be used; empty if it can.
     fault: str = ""
+    #: Number of partitions, and bytes of their answers; 0 for an answer of one partition.
     count: int = 1
     size: int = 0
 

@@ -49,7 +49,7 @@ class ClassWeights:
 @message
 @dataclass(frozen=True)
 class LabelCoding:
-    """How labels and sample weights become those of the sums; ``classes`` are sorted, None in regression.
+    """Conversion of labels and sample weights to those of the sums; ``classes`` are sorted, None in regression.
 
     Examples
     --------
@@ -69,15 +69,11 @@ class LabelCoding:
 
     def is_same(self, other: "LabelCoding") -> bool:
         """Whether rows have the same labels and weights in both."""
-        return self is other or all(map(_same, self._arrays(), other._arrays()))
+        return self is other or all(map(np.array_equal, self._arrays(), other._arrays()))
 
-    def _arrays(self) -> list[NDArray[Any] | None]:
+    def _arrays(self) -> list[Any]:
         weights = self.class_weights
         return [self.classes, *((None, None) if weights is None else (weights.classes, weights.values))]
-
-
-def _same(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
-    return first is second if first is None or second is None else np.array_equal(first, second)
 
 
 @final
@@ -98,14 +94,8 @@ class Partition:
         Weights, as frequencies.
     names : sequence of str, optional
         Names of the columns, which must be the same in all partitions.
-    roles : array of int32, optional
-        Role of each column, as in `sgdone.rows.rows.ENTRIES`.
     groups : array of shape (n_rows,), optional
         The group of each row, for standard errors of rows that are not independent.
-    held_out : Partition, optional
-        Rows that are not trained on, for scores.
-    unlabelled, place
-        As in `Table`.
 
     Examples
     --------
@@ -121,38 +111,31 @@ class Partition:
         sample_weight: ArrayLike | None = None,
         *,
         names: Sequence[str] | None = None,
-        roles: NDArray[np.int32] | None = None,
         groups: ArrayLike | None = None,
-        held_out: "Partition | None" = None,
-        unlabelled: int = 0,
-        place: Place | None = None,
     ) -> None:
         self.number, self.fault = number, ""
-        self.held_out, self.unlabelled, self.place = held_out, unlabelled, place
+        #: Rows that are not trained on, for scores; further facts as in `Table`.
+        self.held_out: Partition | None = None
+        self.unlabelled = 0
+        self.place: Place | None = None
         self.X, self.y = aligned(_matrix(X)), aligned(_labels(y))
-        self.names, self.roles = None if names is None else list(names), roles
+        self.names = None if names is None else list(names)
+        #: Role of each column, as in `sgdone.rows.rows.ENTRIES`.
+        self.roles: NDArray[np.int32] | None = None
         self.sample_weight = None if sample_weight is None else aligned(np.asarray(sample_weight, dtype=np.float64))
-        if self.y.ndim != 1 or self.y.size != self.X.shape[0]:
-            raise ValueError(f"X has {self.X.shape[0]:,} rows, but y has the shape {self.y.shape}")
-        if self.sample_weight is not None and self.sample_weight.shape != self.y.shape:
-            raise ValueError(f"X has {self.y.size:,} rows, but sample_weight has the shape {self.sample_weight.shape}")
         self.groups = None if groups is None else plain_labels(np.asarray(groups))
-        if self.groups is not None and self.groups.shape != self.y.shape:
-            raise ValueError(f"X has {self.y.size:,} rows, but groups has the shape {self.groups.shape}")
+        for name in ("y", "sample_weight", "groups"):
+            values = getattr(self, name)
+            if values is not None and values.shape != (self.n_rows,):
+                raise ValueError(f"X has {self.n_rows:,} rows, but {name} has the shape {values.shape}")
         self._labelled: tuple[LabelCoding, ArraySource, MemoryRows] | None = None
 
     @classmethod
     def of_table(cls, number: int, table: Table, held_out: "Partition | None" = None) -> "Partition":
         """The rows of a table, which must have labels."""
-        return cls(
-            number,
-            table.X,
-            table.labels,
-            table.weights,
-            held_out=held_out,
-            unlabelled=table.unlabelled,
-            place=table.place,
-        )
+        made = cls(number, table.X, table.labels, table.weights)
+        made.held_out, made.unlabelled, made.place = held_out, table.unlabelled, table.place
+        return made
 
     @classmethod
     def of(cls, number: int, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> "Partition":
@@ -168,6 +151,17 @@ class Partition:
         made = cls(number, np.empty((0, 1)), np.empty(0))
         made.fault = fault
         return made
+
+    @classmethod
+    def of_state(cls, state: dict[str, Any]) -> "Partition":
+        """The partition that has this state."""
+        made = cls.__new__(cls)
+        made.__setstate__(state)
+        return made
+
+    def changed(self, **values: Any) -> "Partition":
+        """The partition with other values of some attributes."""
+        return Partition.of_state(self.__getstate__() | values)
 
     def __getstate__(self) -> dict[str, Any]:
         """State for pickling, without values that can be computed again."""
@@ -209,17 +203,9 @@ class Partition:
                 rows = rows_of(encoder.encode(self.X))
         except (TypeError, ValueError) as error:
             return Partition.failed(self.number, str(error))
-        return Partition(
-            self.number,
-            rows,
-            self.y,
-            self.sample_weight,
-            roles=roles_of_features(encoder.n_dense_, encoder.texts()),
-            groups=self.groups,
-            held_out=None if self.held_out is None else self.held_out.encoded(encoder),
-            unlabelled=self.unlabelled,
-            place=self.place,
-        )
+        roles = roles_of_features(encoder.n_dense_, encoder.texts())
+        held_out = None if self.held_out is None else self.held_out.encoded(encoder)
+        return self.changed(X=_matrix(rows), names=None, roles=roles, held_out=held_out)
 
     def weights(self, class_weights: ClassWeights | None) -> Array | None:
         """Sample weights times those of the classes."""
@@ -395,17 +381,6 @@ class AskHoldOutFacts(RowSum):
 class Preparation:
     """Labels as the task needs them, the same number of columns everywhere, and rows held out for scores.
 
-    Parameters
-    ----------
-    task : {"classification", "regression"}
-        Labels that are whole numbers become integers in classification.
-    n_columns : int or None
-        Number of columns of sparse rows: parts of svmlight files have as many as their largest index. None leaves them.
-    hold_out : HoldOut, optional
-        Hashes by which rows are held out: the same rows however they are cut into partitions.
-    facts : HoldOutFacts, optional
-        What that needs to know of all rows.
-
     Examples
     --------
     >>> rows, choice = Partition(0, np.arange(1000.0)[:, None], np.ones(1000)), HoldOut(2**61)
@@ -415,9 +390,13 @@ class Preparation:
     (910, 90, 'i')
     """
 
+    #: Labels that are whole numbers become integers in classification.
     task: Task
+    #: Number of columns of sparse rows: parts of svmlight files have as many as their largest index. None leaves them.
     n_columns: int | None
+    #: Hashes by which rows are held out: the same rows however they are cut into partitions.
     hold_out: HoldOut | None = None
+    #: Facts about all rows, which that needs.
     facts: "HoldOutFacts | None" = None
 
     def prepared(self, partition: Partition) -> Partition:

@@ -69,34 +69,19 @@ class BankSums:
 @message
 @dataclass(frozen=True)
 class BankPass(RowSum):
-    """Ask for one pass of candidates over the rows.
-
-    Parameters
-    ----------
-    system : System
-        The objective, and the units of the columns.
-    coding : LabelCoding
-        The labels.
-    candidates, alphas : tuple
-        Candidates, and the penalty of each.
-    smoothness, energy, weight : float
-        Curvature of the loss, typical ‖x‖² + 1 and mean weight of a row, for the step sizes.
-    intercept : ndarray
-        Intercepts of the common start; its coefficients are 0.
-    seed : int
-        Draws the order of the rows, together with the number of the partition.
-    models : {"each", "mean", "none"}
-        Which models to send back.
-    """
+    """Ask for one pass of candidates, each with its penalty, over the rows."""
 
     system: System = field(metadata=SHARED)
     coding: LabelCoding = field(metadata=SHARED)
     candidates: tuple[Candidate, ...]
     alphas: tuple[float, ...]
+    #: Curvature of the loss, typical ‖x‖² + 1 and mean weight of a row, for the step sizes.
     smoothness: float
     energy: float
     weight: float
+    #: Intercepts of the common start; its coefficients are 0.
     intercept: Array
+    #: Draws the order of the rows, together with the number of the partition.
     seed: int
     models: Returned
 
@@ -183,29 +168,16 @@ _MORE = "Allow more passes or seconds."
 
 @dataclass
 class AverageState:
-    """The best model so far: a constant prediction, or the average of partitions.
-
-    Attributes
-    ----------
-    system : System
-        Units of the model.
-    model : ndarray
-        In these units.
-    lead : Candidate
-        The best candidate of the bank, whose penalty is a first guess.
-    unit : float
-        Variance of the targets about the model; 1 in classification.
-    loss : float
-        Its mean loss.
-    losses : ProgressiveLosses or None
-        Progressive losses of the candidates.
-    """
+    """The best model so far, in the units of the system: a constant prediction, or the average of partitions."""
 
     system: System
     model: Array
+    #: The best candidate of the bank, whose penalty is a first guess.
     lead: Candidate = DEFAULT_CANDIDATES[0]
+    #: Variance of the targets about the model, 1 in classification; and its mean loss.
     unit: float = 1.0
     loss: float = float("nan")
+    #: Progressive losses of the candidates.
     losses: ProgressiveLosses | None = None
     readings: SearchRunner = field(init=False)
     steps: int = 0
@@ -298,13 +270,7 @@ class AverageOfPartitions(Method):
 @final
 @dataclass(frozen=True)
 class ExactOnPartitions(ExactPhase):
-    """Newton's method over partitions, from their average; each sum is a round.
-
-    Parameters
-    ----------
-    average : AverageOfPartitions
-        The phase before this one.
-    """
+    """Newton's method over partitions, from their average, which is the phase before; each sum is a round."""
 
     needs: ClassVar[Needs] = Needs(smooth_loss=True)
 
@@ -370,7 +336,7 @@ class ExactOnPartitions(ExactPhase):
         return Judgement(value, gain=_gain(state), gain_error=0.0, estimated_by="training", decrement=left)
 
     def _stall_reason(self, state: ExactState) -> Stop | None:
-        """Why the optimum was not reached; None if it was."""
+        """Reason why the optimum was not reached; None if it was."""
         ended, value = super()._stall_reason(state), _path(state).progress.value / state.weight
         if ended is None:
             return None

@@ -6,11 +6,10 @@ up to the round at which the driver died.
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 
@@ -21,8 +20,7 @@ from sgdone.sums.row_sum import RowSum, TreeSum, merged_pair
 
 
 @final
-@dataclass(frozen=True)
-class LoggedRound:
+class LoggedRound(NamedTuple):
     """A round: digest of the request, its sum as bytes, and the bytes that were received for it."""
 
     digest: str
@@ -69,45 +67,29 @@ class RoundLog:
         if time.monotonic() - self._written >= self._checkpoints.every:
             self.write()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        """Write the rounds so far if a fit ends with an error, or by Ctrl-C before there is a model."""
+        if error is not None:
+            self.write()
+
     def write(self) -> bool:
         """Write the file; returns whether that was possible."""
-        rounds = [(one.digest, np.frombuffer(one.answer, np.uint8), one.bytes_received) for one in self._rounds]
+        rounds = [(digest, np.frombuffer(answer, np.uint8), size) for digest, answer, size in self._rounds]
         self._written = time.monotonic()
         return self._file.write({"rounds": rounds})
-
-
-@contextmanager
-def written_on_errors(log: RoundLog | None) -> Iterator[None]:
-    """Write the rounds so far if a fit ends with an error, or by Ctrl-C before there is a model."""
-    try:
-        yield
-    except BaseException:
-        if log is not None:
-            log.write()
-        raise
 
 
 @final
 @dataclass(frozen=True)
 class RoundRecord:
-    """Cost of a round.
-
-    Parameters
-    ----------
-    request : str
-        Name of the request.
-    bytes_sent : int
-        Bytes of all parts of the request, times the number of partitions.
-    bytes_new : int
-        Bytes sent without parts that an earlier round has sent: those sent by an engine that caches parts.
-    bytes_received : int
-        Bytes of the answers of all partitions.
-    seconds : float
-        Time from the request to the sum.
-    """
+    """Name of a request, bytes for all partitions, and the seconds from the request to the sum."""
 
     request: str
     bytes_sent: int
+    #: Without parts that an earlier round has sent: those sent by an engine that caches parts.
     bytes_new: int
     bytes_received: int
     seconds: float
@@ -115,16 +97,10 @@ class RoundRecord:
 
 @final
 class Rounds:
-    """Sends requests, and adds up the answers. It counts rounds and bytes.
+    """Sends requests, adds up the answers, and counts rounds and bytes.
 
-    Parameters
-    ----------
-    engine : Engine
-        Where the partitions are.
-    after_round : callable, optional
-        Called with the record of each round.
-    log : RoundLog, optional
-        Sums of earlier rounds of the same fit, which are not requested again; later rounds are added to it.
+    ``after_round`` is called with the record of each round. Sums of earlier rounds of the same fit in the ``log`` are
+    not requested again, and later rounds are added to it.
     """
 
     def __init__(

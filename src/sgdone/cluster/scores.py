@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.rounds import Rounds
-from sgdone.sums.row_sum import RowSum, message
+from sgdone.sums.row_sum import RowSum, merged_pair, message
 from sgdone.sums.units import ColumnMoments, moments_of
 
 Array = NDArray[np.float64]
@@ -77,9 +77,7 @@ class ScoreSums:
 
     def merge(self, other: "ScoreSums") -> "ScoreSums":
         """The sums over the rows of both."""
-        targets = None
-        if self.targets is not None and other.targets is not None:
-            targets = self.targets.merge(other.targets)
+        targets = merged_pair(self.targets, other.targets)
         return ScoreSums(self.weight + other.weight, self.right + other.right, self.squares + other.squares, targets)
 
     @property

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from sgdone.cluster.messages import PartitionError
 from sgdone.cluster.partition import ClassWeights, Partition
 from sgdone.cluster.rounds import Rounds
+from sgdone.fit.labels import class_weight_values
 from sgdone.losses.learning_task import Task
 from sgdone.matrices.mixed_matrix import arrays_of
 from sgdone.message_text import RowError, shortened
 from sgdone.readers.table import reads_as_number
 from sgdone.rows.faults import check_labels
 from sgdone.rows.rows import Block, check_rows
-from sgdone.sums.row_sum import RowSum, message
+from sgdone.sums.row_sum import RowSum, merged_pair, message
 from sgdone.sums.units import ColumnMoments, EntryMoments, Units, column_moments, entry_moments, moments_of, roles_of
 
 Array = NDArray[np.float64]
@@ -59,6 +60,11 @@ class LabelSums:
         weights[np.searchsorted(classes, other.classes)] += other.weights
         return replace(self, classes=classes, weights=weights)
 
+    def class_weights(self, class_weight: Any) -> ClassWeights:
+        """The weights that the user gives to these classes."""
+        assert self.classes is not None
+        return ClassWeights(self.classes, class_weight_values(class_weight, self.classes, self.weights))
+
     @property
     def kind(self) -> str:
         """Kind of the labels, as text."""
@@ -69,37 +75,20 @@ class LabelSums:
 @message
 @dataclass(frozen=True)
 class RowStatistics:
-    """Sums over rows of positive weight that describe the columns and labels of a fit.
+    """Sums over rows of positive weight that describe the columns and labels of a fit."""
 
-    Parameters
-    ----------
-    partition : int
-        Number of the first partition.
-    rows, weight : int, float
-        Number of rows, and the sum of their weights.
-    n_dense : int
-        Number of dense columns; they come first.
-    roles : ndarray of int32
-        Role of each column.
-    names : list of str or None
-        Names of the columns.
-    dense, entries : ColumnMoments, EntryMoments or None
-        Moments of the dense and of the sparse columns.
-    labels : LabelSums
-        The classes, or moments of the targets.
-    digest : str
-        Digest of the rows, their labels and weights; empty if it is not needed.
-    """
-
+    #: Number of the first partition.
     partition: int
     rows: int
     weight: float
+    #: Number of dense columns, which come first; roles and names of all.
     n_dense: int
     roles: NDArray[np.int32]
     names: list[str] | None
     dense: ColumnMoments | None
     entries: EntryMoments | None
     labels: LabelSums
+    #: Digest of the rows, their labels and weights; empty if it is not needed.
     digest: str = ""
 
     def merge(self, other: "RowStatistics") -> "RowStatistics":
@@ -109,8 +98,8 @@ class RowStatistics:
             self,
             rows=self.rows + other.rows,
             weight=self.weight + other.weight,
-            dense=None if self.dense is None or other.dense is None else self.dense.merge(other.dense),
-            entries=None if self.entries is None or other.entries is None else self.entries.merge(other.entries),
+            dense=merged_pair(self.dense, other.dense),
+            entries=merged_pair(self.entries, other.entries),
             labels=self.labels.merge(other.labels),
             digest=_digest_of(self.digest.encode(), other.digest.encode()) if self.digest else "",
         )
@@ -265,27 +254,18 @@ _MOST_NUMBERS = 10_000
 @message
 @dataclass(frozen=True)
 class RowFacts:
-    """Facts about the rows of one or several partitions.
+    """Facts about the rows of one or several partitions."""
 
-    Parameters
-    ----------
-    partition : int
-        Number of the first partition.
-    rows, unlabelled : int
-        Number of rows with a label, and of those that were left out because they have none.
-    n_columns : int
-        Number of columns; for svmlight files, the largest index.
-    labels : LabelSums
-        The distinct labels, with the number of their rows; of more than 10,000 numbers, the smallest.
-    total : float
-        Sum of the labels, if they are numbers.
-    """
-
+    #: Number of the first partition.
     partition: int
+    #: Number of rows with a label, and of those that were left out because they have none.
     rows: int
     unlabelled: int
+    #: Number of columns; for svmlight files, the largest index.
     n_columns: int
+    #: The distinct labels, with the number of their rows; of more than 10,000 numbers, the smallest.
     labels: LabelSums
+    #: Sum of the labels, if they are numbers.
     total: float
 
     def merge(self, other: "RowFacts") -> "RowFacts":
@@ -308,16 +288,7 @@ class RowFacts:
 
 
 def facts_of_rows(rounds: Rounds) -> RowFacts:
-    """Facts about the rows of all partitions, in one round; raise if there are no rows.
-
-    Examples
-    --------
-    >>> from sgdone.cluster import LocalEngine
-    >>> parts = [Partition(0, [[1.0], [2.0]], ["a", "b"]), Partition(1, [[3.0]], ["c"])]
-    >>> facts = facts_of_rows(Rounds(LocalEngine(parts)))
-    >>> facts.rows, facts.values.tolist()
-    (3, ['a', 'b', 'c'])
-    """
+    """Facts about the rows of all partitions, in one round; raise if there are no rows."""
     found: RowFacts | None = rounds.sum(AskRowFacts())
     if found is None:
         raise ValueError("no partition has a row with a label and a positive weight: there is nothing to learn from")

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.cluster.messages import PartitionError, to_bytes
-from sgdone.cluster.partition import ClassWeights, LabelCoding, Partition
+from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.rounds import Rounds
-from sgdone.cluster.statistics import RowStatistics, Statistics
+from sgdone.cluster.statistics import Statistics
 from sgdone.fit.fitted_model import FittedModel
-from sgdone.fit.labels import class_weight_values
 from sgdone.fit.summaries import SummaryOptions, encoder_of_levels, what_is_summarised
 from sgdone.inference import Summary
 from sgdone.inference.coefficients import SummarisedModel, chosen_columns
@@ -37,34 +36,22 @@ Mask = NDArray[np.bool_]
 @message
 @dataclass(frozen=True)
 class LevelSums(LevelFacts):
-    """Facts about the levels of the rows of partitions; the levels of all divisions are numbered through.
+    """Facts about the levels of the rows of partitions; the levels of all divisions are numbered through."""
 
-    Parameters
-    ----------
-    sizes : ndarray of int
-        Number of levels of each division.
-    of_levels : ndarray
-        Weights of the rows of each level.
-    found, mixed : ndarray
-        Divisions × levels: attributes of the `LevelMap` of each division by the levels of all others.
-    open : ndarray of bool
-        Divisions × levels: whether each level is open in the map by each division.
-    classes : ndarray of bool
-        Levels × classes: whether rows of a level have a class.
-    first, same : ndarray
-        The first value of each column of numbers, and whether all rows have it.
-    numbers : dict
-        Values in the levels of a division, by the numbers of column and division; only if each level has one value.
-    """
-
+    #: Number of levels of each division, and weights of the rows of each level.
     sizes: NDArray[np.int64]
     of_levels: Array
+    #: Divisions × levels: attributes of the `LevelMap` of each division by the levels of all others.
     found: NDArray[np.int32]
     mixed: Mask
+    #: Divisions × levels: whether each level is open in the map by each division.
     open: Mask
+    #: Levels × classes: whether rows of a level have a class.
     classes: Mask
+    #: The first value of each column of numbers, and whether all rows have it.
     first: Array
     same: Mask
+    #: Values in the levels of a division, by the numbers of column and division; only if each level has one value.
     numbers: dict[tuple[int, int], Array]
 
     @classmethod
@@ -165,18 +152,17 @@ def _joined(first: Array, second: Array) -> Array | None:
 class AskLevelFacts(RowSum):
     """Ask for facts about the levels of the rows, given the features of each division."""
 
-    classes: NDArray[Any] | None
-    class_weights: ClassWeights | None
+    coding: LabelCoding
     features: list[NDArray[np.int64]]
 
     def of(self, partition: Partition) -> LevelSums | None:
         """The facts about these rows."""
-        weight = partition.weights(self.class_weights)
+        weight, classes = partition.weights(self.coding.class_weights), self.coding.classes
         if weight is not None and not np.any(weight > 0):
             return None
         numbers, count = None, 0
-        if self.classes is not None:
-            labels, count = LabelCoding(self.classes).labels(partition.y), self.classes.size
+        if classes is not None:
+            labels, count = self.coding.labels(partition.y), classes.size
             numbers = (labels > 0 if count == 2 else labels).astype(np.intp)
         return LevelSums.of(EncodedLevels(partition.X, self.features, numbers, weight), count)
 
@@ -188,35 +174,18 @@ message(FeatureChoice)
 @message
 @dataclass(frozen=True)
 class SummaryProblem:
-    """Problem of a summary; the same for all partitions.
-
-    Parameters
-    ----------
-    objective : Objective
-        The loss, without a penalty.
-    classes : ndarray or None
-        The classes, sorted; None in a regression.
-    class_weights : ClassWeights or None
-        Their weights, if they have any.
-    choice : FeatureChoice or None
-        Features of the summary, if they are not those of the partitions.
-    names : list of str
-        Their names.
-    grouped : bool
-        Whether rows have groups.
-    preparation : SamplePreparation
-        Preparation of the rows before they are added up.
-    key : str
-        Identifies the problem in later rounds.
-    """
+    """Problem of a summary, without a penalty; the same for all partitions."""
 
     objective: Objective
-    classes: NDArray[Any] | None
-    class_weights: ClassWeights | None
+    coding: LabelCoding
+    #: Features of the summary, if they are not those of the partitions; and their names.
     choice: FeatureChoice | None
     names: list[str]
+    #: Whether rows have groups.
     grouped: bool
+    #: Preparation of the rows before they are added up.
     preparation: SamplePreparation = field(default_factory=SamplePreparation)
+    #: Identifies the problem in later rounds.
     key: str = ""
 
     def prepared(self, preparation: SamplePreparation) -> "SummaryProblem":
@@ -226,7 +195,7 @@ class SummaryProblem:
 
     def rows(self, partition: Partition) -> SampleRows:
         """The rows of a partition."""
-        block = partition.block_of(LabelCoding(self.classes).labels(partition.y), self.class_weights)
+        block = partition.block_of(self.coding.labels(partition.y), self.coding.class_weights)
         matrix = partition.X if self.choice is None else self.choice.rows(partition.X)
         if matrix.shape[1] != len(self.names):
             raise ValueError(f"the rows have {matrix.shape[1]} columns, the model has {len(self.names)}")
@@ -359,18 +328,8 @@ def summarise_partitions(
     """Standard errors, p-values and intervals of a model whose rows are in partitions.
 
     The summary is that of ``model.summary(X, y)`` on one machine. The rows stay where they are: models are sent to the
-    partitions, and sums come back.
-
-    Parameters
-    ----------
-    rounds : Rounds
-        Sends requests to the partitions of the fit; tables are encoded by the encoder of the model.
-    model : FittedModel
-        The fitted model, from which Newton's method starts.
-    cov : {"robust", "classical", "cluster"}, default="robust"
-        As in ``summary``; "cluster" needs the ``groups`` of each partition.
-    columns, level, reference, weights
-        As in ``summary``.
+    partitions, and sums come back. Tables are encoded by the encoder of the model; "cluster" needs the ``groups`` of
+    each partition.
 
     Examples
     --------
@@ -392,13 +351,16 @@ def summarise_partitions(
     with single_thread(), np.errstate(over="ignore", invalid="ignore"):
         encode_tables(rounds, model, len(fitted.feature_names))
         classes = model.classes_
-        class_weights = _class_weights(rounds, model.options.class_weight)
-        coding = _coding(rounds, model, objective, classes, class_weights, fitted)
+        given, weights_of_classes = model.options.class_weight, None
+        if given is not None:
+            weights_of_classes = rounds.sum(Statistics("classification")).labels.class_weights(given)
+        labels = LabelCoding(classes, weights_of_classes)
+        coding = _coding(rounds, model, objective, labels, fitted)
         chosen = chosen_columns(columns, fitted.feature_names, coding)
         if coding is not None:
             fitted = coding.model(fitted)
         names, choice = list(fitted.feature_names), None if coding is None else coding.choice
-        problem = SummaryProblem(objective, classes, class_weights, choice, names, cov == "cluster")
+        problem = SummaryProblem(objective, labels, choice, names, cov == "cluster")
         sample = Sample.of(objective, PartitionedSample(rounds, problem), weights)
         if classes is not None and not np.all(sample.facts.classes > 0):
             missing = classes[sample.facts.classes == 0].tolist()[0]
@@ -408,23 +370,8 @@ def summarise_partitions(
         return replace(summarise(sample, fitted, cov, chosen, float(level)), coding=coding)
 
 
-def _class_weights(rounds: Rounds, class_weight: Any) -> ClassWeights | None:
-    """The weights of the classes of all rows."""
-    if class_weight is None:
-        return None
-    found: RowStatistics = rounds.sum(Statistics("classification"))
-    labels = found.labels
-    assert labels.classes is not None
-    return ClassWeights(labels.classes, class_weight_values(class_weight, labels.classes, labels.weights))
-
-
 def _coding(
-    rounds: Rounds,
-    model: FittedModel,
-    objective: Objective,
-    classes: Any,
-    class_weights: ClassWeights | None,
-    fitted: SummarisedModel,
+    rounds: Rounds, model: FittedModel, objective: Objective, labels: LabelCoding, fitted: SummarisedModel
 ) -> ReferenceCoding | None:
     """The features of a summary of tables; None if the columns were numbers."""
     encoder = encoder_of_levels(model)
@@ -433,6 +380,6 @@ def _coding(
     columns, names = encoder.column_features(), fitted.feature_names
     divisions = divisions_of(columns, names)
     features = [own.features for own in divisions]
-    facts: LevelSums = rounds.sum_of_rows(AskLevelFacts(classes, class_weights, features), "summarise")
+    facts: LevelSums = rounds.sum_of_rows(AskLevelFacts(labels, features), "summarise")
     coding = coding_of(columns, names, divisions, facts, fit_intercept=objective.fit_intercept)
     return replace(coding, left_out={**encoder.left_out_, **coding.left_out})

@@ -26,14 +26,6 @@ def merge_encoders(first: TableEncoding, second: TableEncoding, first_rows: int,
 
     If ``second`` learnt in one call, features are numbered as if `TableEncoding.partial_fit_encode` of ``first`` had
     been called with its rows. A column that has no values in one of them has missing values there.
-
-    Examples
-    --------
-    >>> one, two = TableEncoding(), TableEncoding()
-    >>> _ = one.partial_fit_encode(pa.table({"job": ["Sales", "Tech"]}))
-    >>> _ = two.partial_fit_encode(pa.table({"job": ["Art", "Tech"]}))
-    >>> merge_encoders(one, two, 2, 2).get_feature_names_out().tolist()
-    ['job=Sales', 'job=Tech', 'job=Art']
     """
     _check_same(first, second)
     made, others = copy.deepcopy(first), {plan.encoder.name: plan for plan in second.plans_}
@@ -200,11 +192,6 @@ def agreed_kinds(found: KindVotes, columns: Mapping[str, str] | None = None) -> 
 
     Columns that are numbers or dates in some partitions only are categories. They are text if most rows are in
     partitions that say so. Columns of numbers may have few cells that are none, over all partitions.
-
-    Examples
-    --------
-    >>> agreed_kinds(KindVotes(0, {"zip": {"number": 2, "category": 2}, "x": {"number": 4}}))
-    {'zip': 'category'}
     """
     agreed = {name: str(_agreed(votes)) for name, votes in (found.votes or {}).items() if len(votes) > 1}
     return agreed | dict(columns or {})

@@ -33,12 +33,7 @@ def is_delayed_list(X: Any) -> bool:
 def delayed_partitions(X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> list[Delayed]:
     """Partitions, each made where its rows are; raise for collections that do not fit together.
 
-    Parameters
-    ----------
-    X : dask array, dask data frame, or list of delayed
-        Features. A list has delayed tuples ``(X, y)`` or ``(X, y, sample_weight)``, or tuples of delayed arrays.
-    y, sample_weight, groups : dask array or series, or arrays
-        Labels, weights and groups of rows, in as many parts as ``X``.
+    A list has delayed tuples ``(X, y)`` or ``(X, y, sample_weight)``, or tuples of delayed arrays.
     """
     if is_delayed_list(X):
         if any(values is not None for values in (y, sample_weight, groups)):

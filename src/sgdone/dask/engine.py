@@ -245,11 +245,7 @@ _IGNORE_CTRL_C = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 def connected(address: str) -> Iterator[None]:
     """Let Dask compute on a cluster; it is left, and closed if it was started here, at the end.
 
-    Parameters
-    ----------
-    address : str
-        "local" for as many worker processes as there are processors, of one thread each; otherwise the address of a
-        scheduler, as "tcp://10.0.0.1:8786".
+    "local" starts as many worker processes as there are processors, of one thread each.
     """
     from distributed import Client, LocalCluster
 

@@ -6,17 +6,20 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, final
 
+import dask
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from sgdone import estimators
-from sgdone.cluster import PartitionedRows, Rounds, summarise_partitions
-from sgdone.dask.collections import delayed_partitions
+from sgdone.cluster import Partition, PartitionedRows, Rounds, summarise_partitions
+from sgdone.cluster.scores import ScoreSums, score_sums
+from sgdone.dask.collections import delayed_partitions, is_array, is_delayed_list, is_frame, whole_rows
 from sgdone.dask.engine import DaskEngine
-from sgdone.dask.prediction import predicted, score
 from sgdone.fit.checkpoints import FitCheckpoints
 from sgdone.fit.fit import fit
 from sgdone.fit.options import FitOptions
 from sgdone.inference import Summary
+from sgdone.sums.row_sum import merged
 from sgdone.tables.not_fitted import not_fitted
 
 #: Attributes of a fitted estimator.
@@ -27,7 +30,7 @@ _FITTED = (
 
 
 class DaskModel:
-    """What both estimators share; not for users."""
+    """Base of both estimators; not for users."""
 
     #: The fitted estimator without Dask.
     _plain: Any
@@ -69,11 +72,8 @@ class DaskModel:
         began = time.perf_counter()
         checkpoints = FitCheckpoints.of(checkpoint, every, resume)
         options = FitOptions.of(type(self).__name__, **self.get_params())
-        engine = DaskEngine(delayed_partitions(X, y, sample_weight))
-        try:
+        with DaskEngine(delayed_partitions(X, y, sample_weight)) as engine:
             model = fit(PartitionedRows(engine, checkpoints, began), options)
-        finally:
-            engine.close()
         return self._adopt(estimators.estimator_of(model))
 
     def predict(self, X: Any) -> Any:
@@ -86,7 +86,13 @@ class DaskModel:
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy or, of a regression, R²; the rows stay where they are."""
-        return score(self._fitted(), X, y, sample_weight)
+        sent, make = dask.delayed(self._fitted()), dask.delayed(_score_sums, pure=False)
+        found = dask.compute(*(make(sent, part) for part in delayed_partitions(X, y, sample_weight)))
+        sums = [part for part in found if part is not None]
+        if not sums:
+            raise ValueError("X has no rows of positive weight: there is nothing to score")
+        total: ScoreSums = merged(sums)
+        return total.score
 
     def summary(
         self,
@@ -116,12 +122,9 @@ class DaskModel:
             ``print`` it; ``to_frame()``, ``plot()``, ``wald(R)``, ``column_tests``, ``refused``.
         """
         plain = self._fitted()
-        engine = DaskEngine(delayed_partitions(X, y, sample_weight, groups))
         options = {"cov": cov, "columns": columns, "level": level, "reference": reference, "weights": weights}
-        try:
+        with DaskEngine(delayed_partitions(X, y, sample_weight, groups)) as engine:
             return summarise_partitions(Rounds(engine), estimators.fitted_model(plain), **options)
-        finally:
-            engine.close()
 
     def to_sklearn(self) -> Any:
         """The fitted estimator without Dask: `sgdone.save` stores it, and it predicts data in memory."""
@@ -157,18 +160,10 @@ class LinearClassifier(DaskModel, ClassifierMixin, BaseEstimator):  # type: igno
     loss : str or Loss, default="logistic"
         A smooth convex loss: "logistic", "squared_hinge", "squared". With the logistic loss more than two classes make
         one multinomial model; with any other loss each class is trained against the rest.
-    alpha : float or "auto", default="auto"
-        L2 penalty, as in `sgdone.LinearClassifier`. "auto" chooses it; the choice is in ``alpha_``.
     stop : str, int or StopRule, default="auto"
         A fit ends at the optimum. A budget such as ``MaxSeconds(60)`` ends it earlier; a round counts as a pass.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept; it is not penalised.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes, multiplied with those of rows.
-    columns : dict, default=None
-        Kinds of columns of a data frame by name: "number", "category", "text", "date" or "drop".
-    random_state : int, RandomState or None, default=None
-        Seed of the order of the rows and of the choice of validation rows.
+    alpha, fit_intercept, class_weight, columns, random_state
+        As in `sgdone.LinearClassifier`.
     verbose : int, default=0
         Whether to print a line per round.
 
@@ -268,3 +263,62 @@ class LinearRegressor(DaskModel, RegressorMixin, BaseEstimator):  # type: ignore
         self.columns = columns
         self.random_state = random_state
         self.verbose = verbose
+
+
+def predicted(model: Any, method: str, X: Any) -> Any:
+    """Predictions of a method of a fitted estimator for the rows of X, not computed yet.
+
+    The result is an array, a series or data frame with the index of ``X``, or a list of delayed arrays. Data in memory
+    are predicted at once.
+    """
+    if is_array(X):
+        rows, example = whole_rows(X), _example(model, method)
+        shape = {"drop_axis": 1} if example.ndim == 1 else {"chunks": (rows.chunks[0], (example.shape[1],))}
+        own = {"model": dask.delayed(model), "method": method, "meta": example, "dtype": example.dtype}
+        return rows.map_blocks(_of_block, **own, **shape)
+    if is_frame(X):
+        meta = _framed(model, _example(model, method, n_rows=1), None).iloc[:0]
+        return X.map_partitions(_of_partition, model=dask.delayed(model), method=method, meta=meta)
+    if is_delayed_list(X):
+        sent = dask.delayed(model)
+        return [dask.delayed(_of_part)(part, sent, method) for part in X]
+    return getattr(model, method)(X)
+
+
+def _score_sums(model: Any, partition: Partition) -> ScoreSums | None:
+    if partition.fault:
+        raise ValueError(f"partition {partition.number}: {partition.fault}")
+    return None if partition.is_empty else score_sums(model, partition)
+
+
+def _of_block(block: Any, model: Any, method: str) -> Any:
+    if block.shape[0] == 0:
+        return _example(model, method)
+    return getattr(model, method)(block)
+
+
+def _of_partition(frame: Any, model: Any, method: str) -> Any:
+    return _framed(model, _of_block(frame, model, method), frame.index)
+
+
+def _of_part(part: Any, model: Any, method: str) -> Any:
+    return _of_block(part[0] if isinstance(part, (tuple, list)) else part, model, method)
+
+
+def _framed(model: Any, found: Any, index: Any) -> Any:
+    """Predictions as a series, or as a data frame with a column for each class."""
+    import pandas as pd
+
+    if found.ndim == 1:
+        return pd.Series(found, index=index)
+    return pd.DataFrame(found, index=index, columns=model.classes_.tolist())
+
+
+def _example(model: Any, method: str, n_rows: int = 0) -> Any:
+    """Predictions of no rows, or of some."""
+    n_outputs = np.atleast_2d(model.coef_).shape[0]
+    if method == "predict":
+        return model.classes_[:n_rows] if hasattr(model, "classes_") else np.zeros(n_rows)
+    if method == "decision_function":
+        return np.zeros(n_rows) if n_outputs == 1 else np.zeros((n_rows, n_outputs))
+    return np.zeros((n_rows, model.classes_.size))

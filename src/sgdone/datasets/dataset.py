@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -73,7 +72,7 @@ class Recipe:
     files : tuple of str
         Files that ``read`` needs, relative to the folder ``SGDONE_DATA``.
     read : callable, optional
-        ``read(folder)`` returns a :class:`Split`.
+        ``read(*paths)``, the paths of the files, returns a :class:`Split`.
     fetch : callable, optional
         ``fetch()`` returns a :class:`Split` from scikit-learn, which may download it.
     featurize : callable, optional
@@ -90,7 +89,7 @@ class Recipe:
     description: str
     task: Task = "classification"
     files: tuple[str, ...] = ()
-    read: Callable[[Path], Split] | None = None
+    read: Callable[..., Split] | None = None
     fetch: Callable[[], Split] | None = None
     featurize: Callable[[Table, Table], tuple[Any, list[str]]] | None = None
     choose: Callable[[Split, str, str | None], Split] | None = None

@@ -1,6 +1,5 @@
 """Data sets by name: the recipe of a name, the files or the fetcher of a recipe, and its rows."""
 
-import difflib
 import importlib
 import os
 import pkgutil
@@ -14,6 +13,7 @@ from scipy import sparse
 
 from sgdone.datasets import sets
 from sgdone.datasets.dataset import Dataset, DatasetNotFound, Recipe, Split, choose_classes
+from sgdone.message_text import did_you_mean
 from sgdone.readers.table import Table
 
 #: Environment variable with the path of the folder of data sets.
@@ -43,10 +43,9 @@ def parse(name: str) -> tuple[Recipe, BinaryTask | None]:
             if not (positive and versus and negative):
                 break
             return recipes()[known], (positive, None if negative.lower() == "rest" else negative)
-    near = difflib.get_close_matches(plain, recipes(), n=1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
     raise DatasetNotFound(
-        f"no data set is named {name!r}{hint}. Known data sets: {', '.join(sorted(recipes()))}. "
+        f"no data set is named {name!r}.{did_you_mean(plain, recipes())} "
+        f"Known data sets: {', '.join(sorted(recipes()))}. "
         "A binary task is named '<set>-<class>-vs-<class>' or '<set>-<class>-vs-rest'"
     )
 
@@ -59,7 +58,7 @@ def find(recipe: Recipe) -> Split:
         absent = [file for file in recipe.files if not (Path(folder or "") / file).is_file()]
         if folder and not absent:
             try:
-                return recipe.read(Path(folder))
+                return recipe.read(*(Path(folder) / file for file in recipe.files))
             except Exception as error:
                 error.add_note(f"while reading {', '.join(recipe.files)} in {folder}")
                 raise

@@ -11,18 +11,13 @@ if TYPE_CHECKING:
     from sgdone.estimators.linear import LinearClassifier, LinearRegressor
     from sgdone.estimators.sgd import SGDClassifier, SGDRegressor
 else:
-    _HOMES = {
-        "LinearClassifier": "linear",
-        "LinearRegressor": "linear",
-        "SGDClassifier": "sgd",
-        "SGDRegressor": "sgd",
-    }
 
     def __getattr__(name: str) -> Any:
         # Imported when first used: the command does not wait for scikit-learn.
-        if name not in _HOMES:
+        if name not in __all__:
             raise AttributeError(f"module 'sgdone.estimators' has no attribute {name!r}")
-        return getattr(importlib.import_module(f"sgdone.estimators.{_HOMES[name]}"), name)
+        home = "sgd" if name.startswith("SGD") else "linear"
+        return getattr(importlib.import_module(f"sgdone.estimators.{home}"), name)
 
 
 def estimator_of(model: FittedModel) -> "LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor":

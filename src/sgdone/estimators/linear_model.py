@@ -282,7 +282,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
 
     @property
     def encoder_(self) -> TableEncoder:
-        """How the columns of a data frame were encoded."""
+        """Encoder of the columns of a data frame."""
         encoder = None if "_fitted" not in vars(self) else self._fitted.encoder_
         if encoder is None:
             raise AttributeError(f"{self._name!r} object has no attribute 'encoder_'")

@@ -14,7 +14,7 @@ from sgdone.losses import CustomLoss
 from sgdone.losses.loss import real_or_nan
 from sgdone.machine.atomic import remove_partial
 from sgdone.readers.row_input import RowInput
-from sgdone.rows.block_cache import BlockCache, CacheError, Place, cache_folder
+from sgdone.rows.block_cache import BlockCache, CacheError, PiecePlace, cache_folder
 from sgdone.rows.blocks import ColumnNumbers
 from sgdone.run.checkpoints import Checkpoints, Snapshot
 from sgdone.state_file.checkpoint import Checkpoint, check_identity, read_checkpoint, write_checkpoint
@@ -153,7 +153,7 @@ def kept_rows(rows: RowInput, identity: dict[str, Any]) -> KeptRows | None:
             f"the cache in {folder} cannot be used. {error}; or delete the folder, or give another one"
         ) from error
     parts = about.parts
-    places = [Place(*row) for row in parts["places"].tolist()]
+    places = [PiecePlace(*row) for row in parts["places"].tolist()]
     blocks = BlockCache.of_file(folder / _ROWS, places, parts["roles"])
     numbers = ColumnNumbers(parts["columns"], int(parts["n_features"]))
     return KeptRows(blocks, parts["encoder"], numbers, parts["classes"])

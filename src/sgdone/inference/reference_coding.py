@@ -172,7 +172,7 @@ def reference_coding(
     --------
     >>> import pyarrow as pa
     >>> from sgdone.matrices.mixed_matrix import MixedMatrix
-    >>> from sgdone.tables import TableEncoder
+    >>> from sgdone import TableEncoder
     >>> table = pa.table({"job": ["Sales", "Tech", "Sales", "Craft"], "code": [7.0, 2.0, 7.0, 7.0]})
     >>> encoder = TableEncoder().fit(table)
     >>> encoded = encoder.encode(table)

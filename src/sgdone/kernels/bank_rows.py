@@ -7,7 +7,7 @@ Each way of reaching rows has
   ``own[0]``: dense columns are written there in scaled units, followed, if others are sparse, by their inner products;
 - ``adds(rows, i, weights, flat, own)``: column ``p`` += ``own[2][p]`` × row ``i``, as left by ``dots``; nothing if
   ``own[2]`` is empty;
-- ``sound``, ``locate`` and ``fetch`` as in `sgdone.kernels.rows_dense`.
+- ``sound``, ``locate`` and ``fetch`` as in `sgdone.kernels.rows.RowAccess`.
 
 ``flat`` is ``weights`` as one row. With two columns (one model) or four (two models) the loops over features are worth
 vectorising, for which the stride between features must be a constant. They are in one function with the other loops:
@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sgdone.kernels import rows_csr_scaled, rows_dense_scaled
 from sgdone.kernels.jit import inlined
+from sgdone.kernels.rows import CSR_SCALED, DENSE_SCALED
 
 
 class BankAccess(NamedTuple):
@@ -206,23 +206,26 @@ def _mixed_adds(rows: Any, i: Any, weights: Any, flat: Any, own: Any) -> None:
     _csr_adds(entries, i, weights[n_dense:], flat, own)
 
 
+_sound, _locate, _fetch, _fetch_dense = CSR_SCALED.sound, CSR_SCALED.locate, CSR_SCALED.fetch, DENSE_SCALED.fetch
+
+
 @inlined
 def _mixed_sound(rows: Any, i: Any, weights: Any) -> Any:
-    return rows_csr_scaled.sound(rows[1], i, weights[rows[0][0].shape[1] :])
+    return _sound(rows[1], i, weights[rows[0][0].shape[1] :])
 
 
 @inlined
 def _mixed_locate(rows: Any, i: Any) -> None:
-    rows_csr_scaled.locate(rows[1], i)
+    _locate(rows[1], i)
 
 
 @inlined
 def _mixed_fetch(rows: Any, i: Any) -> None:
-    rows_dense_scaled.fetch(rows[0], i)
-    rows_csr_scaled.fetch(rows[1], i)
+    _fetch_dense(rows[0], i)
+    _fetch(rows[1], i)
 
 
-DENSE = BankAccess(_dense_dots, _dense_adds, rows_dense_scaled.sound, rows_dense_scaled.locate, rows_dense_scaled.fetch)
-CSR = BankAccess(_csr_dots, _csr_adds, rows_csr_scaled.sound, rows_csr_scaled.locate, rows_csr_scaled.fetch)
+DENSE = BankAccess(_dense_dots, _dense_adds, DENSE_SCALED.sound, DENSE_SCALED.locate, _fetch_dense)
+CSR = BankAccess(_csr_dots, _csr_adds, _sound, _locate, _fetch)
 #: Dense columns first; ``rows`` are the arrays of these, and those of the sparse columns.
 MIXED = BankAccess(_mixed_dots, _mixed_adds, _mixed_sound, _mixed_locate, _mixed_fetch)

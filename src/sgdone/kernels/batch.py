@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from sgdone.kernels.jit import compiled, fingerprint
+from sgdone.kernels.jit import compiled
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
 from sgdone.kernels.plain_vectors import make_vectors
 from sgdone.kernels.rows import RowAccess
@@ -24,9 +24,8 @@ def make_predictions(access: RowAccess, types: str) -> Callable[..., tuple[int, 
     It returns the outcome, and the position of a row that could not be used. w is vector 0 times ``scale``.
     """
     dot, sound = access.dot, access.sound
-    mark = fingerprint(access.dot, types)
 
-    @compiled(mark)
+    @compiled(access.dot, types)
     def predict(
         rows: Any,
         order: Any,
@@ -37,7 +36,6 @@ def make_predictions(access: RowAccess, types: str) -> Callable[..., tuple[int, 
         largest: Any,
         predictions: Any,
     ) -> Any:
-        _ = mark
         for position in range(order.size):
             i = order[position]
             if not sound(rows, i, weights):
@@ -60,11 +58,9 @@ def make_combination(access: RowAccess, types: str) -> Callable[..., None]:
     """
     add = access.add
     take = make_vectors(access).take
-    mark = fingerprint(access.dot, types)
 
-    @compiled(mark)
+    @compiled(access.dot, types)
     def combine(rows: Any, order: Any, coefficients: Any, sums: Any, sum_offsets: Any, out: Any) -> None:
-        _ = mark
         for position in range(order.size):
             c = coefficients[position]
             if c != 0.0:
@@ -79,46 +75,39 @@ _STEEPEST: Final = 2.0 * _ROOT2 / 3.0
 _MOST: Final = 200
 
 
-@lru_cache(maxsize=1)
-def make_location() -> Callable[..., float]:
+@compiled()
+def location(values: Any, weights: Any, scale: Any, guess: Any) -> Any:
     """A function of values, their weights, s and a guess: the θ with Σ v·ψ((θ − value)/s) = 0, Holland (2018), eq. (2).
 
     Newton's method within the bracket of the smallest and the largest value, halved where a step leaves it.
     """
-    mark = fingerprint("location")
-
-    @compiled(mark)
-    def location(values: Any, weights: Any, scale: Any, guess: Any) -> Any:
-        _ = mark
-        low = math.inf
-        high = -math.inf
+    low = math.inf
+    high = -math.inf
+    for i in range(values.size):
+        low = min(low, values[i])
+        high = max(high, values[i])
+    theta = min(max(guess, low), high)
+    for _ in range(_MOST):
+        total = 0.0
+        rise = 0.0
         for i in range(values.size):
-            low = min(low, values[i])
-            high = max(high, values[i])
-        theta = min(max(guess, low), high)
-        for _ in range(_MOST):
-            total = 0.0
-            rise = 0.0
-            for i in range(values.size):
-                u = (theta - values[i]) / scale
-                if abs(u) <= _ROOT2:
-                    total += weights[i] * u * (1.0 - u * u / 6.0)
-                    rise += weights[i] * (1.0 - 0.5 * u * u)
-                else:
-                    total += math.copysign(weights[i] * _STEEPEST, u)
-            if total > 0.0:
-                high = theta
-            elif total < 0.0:
-                low = theta
+            u = (theta - values[i]) / scale
+            if abs(u) <= _ROOT2:
+                total += weights[i] * u * (1.0 - u * u / 6.0)
+                rise += weights[i] * (1.0 - 0.5 * u * u)
             else:
-                break
-            new = theta - scale * total / rise if rise > 0.0 else math.inf
-            if not low <= new <= high:
-                new = low + 0.5 * (high - low)
-            step = abs(new - theta)
-            theta = new
-            if step <= 2.0**-52 * abs(theta):
-                break
-        return theta
-
-    return location
+                total += math.copysign(weights[i] * _STEEPEST, u)
+        if total > 0.0:
+            high = theta
+        elif total < 0.0:
+            low = theta
+        else:
+            break
+        new = theta - scale * total / rise if rise > 0.0 else math.inf
+        if not low <= new <= high:
+            new = low + 0.5 * (high - low)
+        step = abs(new - theta)
+        theta = new
+        if step <= 2.0**-52 * abs(theta):
+            break
+    return theta

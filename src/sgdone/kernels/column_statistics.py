@@ -6,21 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.kernels.jit import compiled, fingerprint
-from sgdone.kernels.prefetch import AHEAD
-from sgdone.kernels.rows import RowAccess
-from sgdone.kernels.rows_csr import fetch, sound
+from sgdone.kernels.instructions import AHEAD
+from sgdone.kernels.jit import compiled, compiled_by_types
+from sgdone.kernels.rows import CSR, RowAccess
+
+_fetch, _sound = CSR.fetch, CSR.sound
 
 
 @lru_cache(maxsize=16)
 def make_scan(access: RowAccess, types: str) -> Callable[..., None]:
     """A loop that writes ‖x‖² of each row of ``order`` to ``norms`` (0 for a row that is not sound)."""
     dot, sound = access.dot, access.sound
-    mark = fingerprint(access.dot, types)
 
-    @compiled(mark)
+    @compiled(access.dot, types)
     def scan(rows: Any, order: Any, weights: Any, offsets: Any, norms: Any) -> None:
-        _ = mark
         for position in range(order.size):
             norms[position] = 0.0
             if sound(rows, order[position], weights):
@@ -29,59 +28,45 @@ def make_scan(access: RowAccess, types: str) -> Callable[..., None]:
     return scan
 
 
-@lru_cache(maxsize=8)
-def make_dense_statistics(types: str) -> Callable[..., int]:
+@compiled_by_types
+def dense_statistics(
+    rows: Any, sample_weight: Any, stride: Any, order: Any, pivot: Any, factors: Any, firsts: Any, squares: Any
+) -> int:
     """A loop that adds, for rows of positive weight, (x − pivot)·factor and its square to the sums of each column."""
-    mark = fingerprint(types)
-
-    @compiled(mark)
-    def dense_statistics(
-        rows: Any, sample_weight: Any, stride: Any, order: Any, pivot: Any, factors: Any, firsts: Any, squares: Any
-    ) -> int:
-        _ = mark
-        matrix = rows[0]
-        used = 0
-        for position in range(order.size):
-            i = order[position]
-            if sample_weight[i * stride] == 0.0:
-                continue
-            used += 1
-            for j in range(matrix.shape[1]):
-                x = (matrix[i, j] - pivot[j]) * factors[j]
-                firsts[j] += x
-                squares[j] += x * x
-        return used
-
-    return dense_statistics
+    matrix = rows[0]
+    used = 0
+    for position in range(order.size):
+        i = order[position]
+        if sample_weight[i * stride] == 0.0:
+            continue
+        used += 1
+        for j in range(matrix.shape[1]):
+            x = (matrix[i, j] - pivot[j]) * factors[j]
+            firsts[j] += x
+            squares[j] += x * x
+    return used
 
 
-@lru_cache(maxsize=8)
-def make_csr_statistics(types: str) -> Callable[..., int]:
+@compiled_by_types
+def csr_statistics(
+    rows: Any, sample_weight: Any, stride: Any, order: Any, weights: Any, factors: Any, counts: Any, squares: Any
+) -> int:
     """A loop that counts, for rows of positive weight, the entries of each column that are not 0.
 
     It adds the squares of x·factor. A row that is not sound is skipped: the training loop reports it.
     """
-    mark = fingerprint(types)
-
-    @compiled(mark)
-    def csr_statistics(
-        rows: Any, sample_weight: Any, stride: Any, order: Any, weights: Any, factors: Any, counts: Any, squares: Any
-    ) -> int:
-        _ = mark
-        data, indices, indptr, _reach = rows
-        used = 0
-        for position in range(order.size):
-            i = order[position]
-            if position + AHEAD < order.size:
-                fetch(rows, order[position + AHEAD])
-            if sample_weight[i * stride] == 0.0 or not sound(rows, i, weights):
-                continue
-            used += 1
-            for k in range(indptr[i], indptr[i + np.uint64(1)]):
-                j = indices[k]
-                x = np.float64(data[k]) * factors[j]
-                counts[j] += 1.0 if x != 0.0 else 0.0
-                squares[j] += x * x
-        return used
-
-    return csr_statistics
+    data, indices, indptr, _reach = rows
+    used = 0
+    for position in range(order.size):
+        i = order[position]
+        if position + AHEAD < order.size:
+            _fetch(rows, order[position + AHEAD])
+        if sample_weight[i * stride] == 0.0 or not _sound(rows, i, weights):
+            continue
+        used += 1
+        for k in range(indptr[i], indptr[i + np.uint64(1)]):
+            j = indices[k]
+            x = np.float64(data[k]) * factors[j]
+            counts[j] += 1.0 if x != 0.0 else 0.0
+            squares[j] += x * x
+    return used

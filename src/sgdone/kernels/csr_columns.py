@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.kernels.jit import compiled, fingerprint, inlined
+from sgdone.kernels.jit import compiled, inlined
 
 
 def lanes_of(n_columns: int) -> int:
@@ -90,11 +90,10 @@ def _adds(lanes: int, power: int) -> Callable[..., None]:
 @lru_cache(maxsize=16)
 def make_dots(types: str, lanes: int) -> Callable[..., None]:
     """A loop that adds xᵀcolumns of each row to ``found``, rows × columns."""
-    mark, dots = fingerprint(types, f"dots {lanes}"), _dots(lanes)
+    dots = _dots(lanes)
 
-    @compiled(mark)
+    @compiled(types, dots)
     def csr_dots(data: Any, indices: Any, indptr: Any, rows: Any, columns: Any, found: Any) -> None:
-        _ = mark
         for i in range(rows.size):
             row = rows[i]
             dots(data, indices, indptr[row], indptr[row + np.uint64(1)], columns, found, np.uint64(i))
@@ -105,11 +104,10 @@ def make_dots(types: str, lanes: int) -> Callable[..., None]:
 @lru_cache(maxsize=16)
 def make_adds(types: str, lanes: int, power: int = 1) -> Callable[..., None]:
     """A loop that adds x·values[i] of each row i to ``found``, features × columns; with ``power=2``, x²·values[i]."""
-    mark, adds = fingerprint(types, f"adds {lanes} {power}"), _adds(lanes, power)
+    adds = _adds(lanes, power)
 
-    @compiled(mark)
+    @compiled(types, adds)
     def csr_adds(data: Any, indices: Any, indptr: Any, rows: Any, values: Any, found: Any) -> None:
-        _ = mark
         for i in range(rows.size):
             row = rows[i]
             adds(data, indices, indptr[row], indptr[row + np.uint64(1)], values, np.uint64(i), found)
@@ -125,10 +123,9 @@ def make_curved(types: str, lanes: int) -> Callable[..., None]:
     ``totals`` receives the sums of sDs and of Ds over the rows. Ds is weight·share·s for each output of a model or, if
     the outputs are ``coupled`` by a softmax, weight·share·(s − Σ share·s).
     """
-    mark = fingerprint(types, f"curved {lanes}")
     dots, adds = _dots(lanes), _adds(lanes, 1)
 
-    @compiled(mark)
+    @compiled(types, dots, adds)
     def csr_curved(
         data: Any,
         indices: Any,
@@ -145,7 +142,6 @@ def make_curved(types: str, lanes: int) -> Callable[..., None]:
         totals: Any,
         found: Any,
     ) -> None:
-        _ = mark
         for k in range(intercepts.size):
             totals[0, k] = 0.0
             totals[1, k] = 0.0

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.kernels.instructions import leading_zeros, product, trailing_zeros, word_at
 from sgdone.kernels.jit import inlined
-from sgdone.kernels.machine_words import leading_zeros, product, trailing_zeros, word_at
 
 ZERO, ONE, EIGHT, TEN, LAST_BIT = np.uint64(0), np.uint64(1), np.uint64(8), np.uint64(10), np.uint64(63)
 THREE, SEVEN, EIGHT_DIGITS = np.uint64(3), np.uint64(7), np.uint64(10**8)

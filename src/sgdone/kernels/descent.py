@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from sgdone.kernels.jit import compiled, fingerprint, inlined
+from sgdone.kernels.jit import compiled
 from sgdone.kernels.loop import LARGEST, UNIT
 from sgdone.kernels.model import Numbers, load, store
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND, count_update, moved, sums_of_row
@@ -19,28 +19,9 @@ from sgdone.kernels.rows import RowAccess
 #: Indices into the settings, after those of `sgdone.kernels.loop`: the penalty, and the rows of positive weight.
 ALPHA: Final = 2
 USED: Final = 3
-
-
-@inlined
-def in_new_pass(model: Any) -> Any:
-    """The same numbers with the sums of the pass at 0."""
-    return Numbers(
-        model.scale,
-        model.own,
-        model.share,
-        model.intercept,
-        model.averaged_intercept,
-        model.steps,
-        model.averaged_steps,
-        0.0,
-        0.0,
-        model.stretch_loss,
-        model.stretch_weight,
-        model.stretch_wrong,
-        model.stretch_squares,
-        model.iterate_loss,
-        model.moving_loss,
-    )
+#: Indices into the numbers of a model.
+PASS_LOSS: Final = Numbers._fields.index("pass_loss")
+PASS_WEIGHT: Final = Numbers._fields.index("pass_weight")
 
 
 @lru_cache(maxsize=64)
@@ -50,29 +31,18 @@ def make_descent(
     """A loop of steps w ← (1 − γα)w − (γ/n)·Σ v·ℓ′·x, one for each of ``steps``.
 
     ``room`` is the sum of gradients, its offsets, and two vectors to work in. It returns the number of steps, the
-    outcome, and the row that could not be used; ``predictions`` and ``slopes`` receive the means over each step.
+    outcome, and the row that could not be used; ``means`` receive those of predictions and slopes over each step.
     """
     dot, add, sound = access.dot, access.add, access.sound
     take, move, read = make_vectors(access)
-    mark = fingerprint(access.dot, value, slope, types)
 
-    @compiled(mark)
+    @compiled(access.dot, value, slope, types)
     def descent(
-        rows: Any,
-        labels: Any,
-        sample_weight: Any,
-        weight_stride: Any,
-        steps: Any,
-        settings: Any,
-        parameters: Any,
-        weights: Any,
-        offsets: Any,
-        numbers: Any,
-        room: Any,
-        predictions: Any,
-        slopes: Any,
+        rows: Any, labelled: Any, steps: Any, settings: Any, parameters: Any, stored: Any, room: Any, means: Any
     ) -> Any:
-        _ = mark
+        labels, sample_weight, weight_stride = labelled
+        weights, offsets, numbers = stored
+        predictions, slopes = means
         model = load(numbers)
         sums, sum_offsets, old, change = room
         n_rows = np.uint64(labels.size)
@@ -111,7 +81,10 @@ def make_descent(
             move(rows, weights, offsets, old, change)
             intercept = model.intercept - step * total_amount * settings[UNIT]
             sums_of_step = total_loss, total_v, total_wrong / used, total_squares / used
-            model = count_update(in_new_pass(model), moved(model, model.scale, model.share, intercept), sums_of_step)
+            store(model, numbers)
+            numbers[PASS_LOSS], numbers[PASS_WEIGHT] = 0.0, 0.0  # each step is a pass of its own
+            model = load(numbers)
+            model = count_update(model, moved(model, model.scale, model.share, intercept), sums_of_step)
             predictions[t] = total_z / used
             slopes[t] = total_s / used
         store(model, numbers)

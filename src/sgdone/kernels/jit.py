@@ -2,7 +2,7 @@
 
 Numba is imported when a compiled function is first called: small files are read and predicted without it. The key of a
 compiled loop on disk is its own file and the contents of its closure. The functions it calls (row access, losses) are
-in other files, whose edits Numba does not see, so every closure also contains a fingerprint of their contents.
+in other files, whose edits Numba does not see, so the name of every loop on disk has a fingerprint of their contents.
 """
 
 import hashlib
@@ -13,9 +13,11 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any, ClassVar, TypeVar, cast, final
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Found = TypeVar("Found")
 
 #: Sums may be reordered for SIMD, but NaN and infinity keep their meaning: with plain ``fastmath=True``,
 #: ``isfinite(nan)`` is true and divergence goes unnoticed.
@@ -57,19 +59,20 @@ def inlined(function: Function) -> Function:
     """Let compiled code call ``function``; it stays an ordinary Python function everywhere else.
 
     LLVM must inline it: a call between compiled functions counts references to every array passed, and these atomic
-    counts took as long as the rest of a row's work.
+    counts took as long as the rest of a row's work. It must have a name: a loop that captures a lambda is not found in
+    the disk cache.
     """
-    compiled_as(function, lambda: function)
+    compiled_as(function, function)
     return function
 
 
-def compiled_as(function: Callable[..., Any], make: Callable[[], Callable[..., Any]]) -> None:
-    """Let compiled code call what ``make`` returns where ``function`` is written."""
+def compiled_as(function: Callable[..., Any], made: Callable[..., Any]) -> None:
+    """Let compiled code call ``made`` where ``function`` is written."""
 
     def tell() -> None:
         from numba import extending
 
-        made, overload = make(), cast("Any", extending.overload)
+        overload = cast("Any", extending.overload)
         overload(function, jit_options={"forceinline": True}, strict=False)(lambda *arguments, **named: made)
 
     with_numba(tell)
@@ -79,8 +82,8 @@ def compiled_as(function: Callable[..., Any], make: Callable[[], Callable[..., A
 class CompiledLater:
     """A function that is compiled, or found in the disk cache, when it is first called."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.py_func = function
+    def __init__(self, function: Callable[..., Any], parts: tuple[Callable[..., Any] | str, ...]) -> None:
+        self.py_func, self._parts = function, parts
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -103,6 +106,7 @@ class CompiledLater:
             numba = _import_numba()
             from sgdone.kernels.disk_cache import keep_on_disk
 
+            self.py_func.__qualname__ = f"{self.py_func.__name__}_{fingerprint(*self._parts)}"
             options: Any = {"nogil": True, "fastmath": FASTMATH, "error_model": "numpy", "_nrt": False}
             made = numba.njit(**options)(self.py_func)
             keep_on_disk(made, self.py_func)
@@ -114,39 +118,45 @@ def interpreted(function: Function) -> Function:
     return cast("Function", getattr(function, "py_func", function))
 
 
-def compiled(identity: str = "") -> Callable[[Function], Function]:
+def compiled(*parts: Callable[..., Any] | str) -> Callable[[Function], Function]:
     """Compile a function for this machine, keep the result on disk, and release the GIL while it runs.
 
     Numba lists all compiled forms of a function in one index file, and two processes that write to it at once can leave
-    it pointing to each other's code. So every form has its own files, named by its ``identity``: a digest of what its
-    closure captures and of what the types of its arguments depend on.
+    it pointing to each other's code. So every form has its own files, named by a fingerprint of its ``parts``: the
+    functions that its closure captures, and names of the types of its arguments.
 
     Nothing compiled here allocates, so reference counting of arrays is switched off (by a private option of Numba). It
     would leave a dozen atomic counts per row in the loop, a tenth of its time.
     """
 
     def compile_it(function: Function) -> Function:
-        if identity:
-            function.__qualname__ = f"{function.__name__}_{identity}"
-        return function if INTERPRETED else cast("Function", CompiledLater(function))
+        return function if INTERPRETED else cast("Function", CompiledLater(function, parts))
 
     return compile_it
 
 
-_HERE = Path(__file__).parent
+def compiled_by_types(function: Callable[..., Found]) -> Callable[[str], Callable[..., Found]]:
+    """Compile a function once for each set of types: ``loop(types)`` is the function for arrays of these types."""
+    plain: Any = function
+
+    @lru_cache(maxsize=16)
+    def form(types: str) -> Callable[..., Found]:
+        return compiled(types)(FunctionType(plain.__code__, plain.__globals__, plain.__name__))
+
+    return form
 
 
 def fingerprint(*parts: Callable[..., Any] | str) -> str:
     """Digest of the kernel sources, and of names and functions with everything they refer to."""
-    digest = hashlib.sha256(_kernel_sources())
+    digest = _kernel_sources().copy()
     for part in parts:
         digest.update(b"\0" + (part.encode() if isinstance(part, str) else _definition(part, set())))
-    return digest.hexdigest()[:16]
+    return str(digest.hexdigest()[:16])
 
 
 @lru_cache(maxsize=1)
-def _kernel_sources() -> bytes:
-    return b"\0".join(path.read_bytes() for path in sorted(_HERE.glob("*.py")))
+def _kernel_sources() -> Any:
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))))
 
 
 def _definition(function: Callable[..., Any], seen: set[int]) -> bytes:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from sgdone.kernels.jit import compiled, fingerprint, inlined
+from sgdone.kernels.instructions import AHEAD, FAR_AHEAD, prefetch
+from sgdone.kernels.jit import compiled, inlined
 from sgdone.kernels.outcome import (
     CONTINUE,
     ENERGY_EXCEEDED,
@@ -21,7 +22,6 @@ from sgdone.kernels.outcome import (
     ONE_MODEL,
     Bookkeeping,
 )
-from sgdone.kernels.prefetch import AHEAD, FAR_AHEAD, prefetch
 from sgdone.kernels.probes import FIRE, GO, LEAVE_OUT, ProbeMaker, make_probes
 
 #: Indices into the ``settings`` of every loop: 1 with an intercept and 0 without, and the largest absolute value of a
@@ -89,9 +89,8 @@ def make_loop(
     predict, update, write, (load, count, store) = make_method(access, *functions)
     before, after = make_probes(probes, access)
     sound, locate, fetch = access.sound, access.locate, access.fetch
-    mark = fingerprint(access[0], make_method, *functions, types, *probes)
 
-    @compiled(mark)
+    @compiled(access[0], make_method, *functions, types, *probes)
     def loop(
         rows: Any,
         labels: Any,
@@ -112,7 +111,6 @@ def make_loop(
         slopes: Any,
         held: Any,
     ) -> Any:
-        _ = mark
         arrays = rows, settings, parameters, weights, offsets
         model = load(numbers)
         outcome = CONTINUE
@@ -161,7 +159,7 @@ def make_loop(
             used += 1
             write(rows, i, weights, offsets, own)
             model = count(model, changed, sums)
-            if after(rows, i, v, slope, settings[UNIT], weights, offsets, model, held) and outcome == CONTINUE:
+            if after((i, v, slope), arrays, model, held) and outcome == CONTINUE:
                 outcome = FIRED_AFTER
             if outcome != CONTINUE:
                 break

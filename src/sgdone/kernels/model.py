@@ -1,7 +1,7 @@
 """A model's numbers: the scalars that go with its weight vectors.
 
 A model is two arrays and these numbers: ``weights`` (one or two vectors along the features) and ``offsets`` (the
-rank-one part of each vector when rows are shifted, see `rows_csr_shifted`).
+rank-one part of each vector when rows are shifted, see `sgdone.kernels.rows`).
 """
 
 from typing import Any, Final, NamedTuple
@@ -46,25 +46,9 @@ AVERAGE_CEILING: Final = 1e2
 
 
 @inlined
-def load(numbers: Any) -> Any:
+def load(a: Any) -> Any:
     """Read the scalars out of their array."""
-    return Numbers(
-        numbers[0],
-        numbers[1],
-        numbers[2],
-        numbers[3],
-        numbers[4],
-        numbers[5],
-        numbers[6],
-        numbers[7],
-        numbers[8],
-        numbers[9],
-        numbers[10],
-        numbers[11],
-        numbers[12],
-        numbers[13],
-        numbers[14],
-    )
+    return Numbers(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14])
 
 
 @inlined

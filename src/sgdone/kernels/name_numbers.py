@@ -4,14 +4,12 @@ A hash table keeps, for each name, 64 bits of its hash (FNV-1a over ``namespace^
 :mod:`sgdone.kernels.words`) and not the name: of ten million names, two have the same hash in three of a million files.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from sgdone.kernels.decimal_number import ONE
-from sgdone.kernels.jit import compiled, fingerprint, inlined
+from sgdone.kernels.jit import compiled, inlined
 from sgdone.kernels.vw_text import NO_NAME, name_end
 from sgdone.kernels.words import FNV_PRIME, FNV_START, extended, mixed
 
@@ -35,8 +33,8 @@ def find_slot(slots: Any, value: Any) -> Any:
     return np.uint64(SLOT) * slot
 
 
-@lru_cache(maxsize=1)
-def make_number_names() -> Callable[..., bool]:
+@compiled()
+def number_names(entries: Any, fixed: Any, state: Any, hashes: Any, slots: Any, new: Any, out: Any) -> bool:
     """A loop over the rows of a block that replaces names by numbers, and adds the values of names that repeat.
 
     Entries are as in :func:`sgdone.kernels.vw_text.make_read_vw_lines`. ``indices``, ``sums`` and ``sum_indptr`` become
@@ -44,62 +42,42 @@ def make_number_names() -> Callable[..., bool]:
     without a number are left out if ``fixed``; otherwise ``new`` is the first entry of each. Returns whether all rows
     are done; if not, ``hashes`` is too short for the next row.
     """
-    mark = fingerprint("number_names")
-
-    @compiled(mark)
-    def number_names(
-        data: Any,
-        indptr: Any,
-        names: Any,
-        name_ends: Any,
-        spaces: Any,
-        values: Any,
-        fixed: Any,
-        state: Any,
-        hashes: Any,
-        slots: Any,
-        new: Any,
-        sum_indptr: Any,
-        indices: Any,
-        sums: Any,
-    ) -> bool:
-        _ = mark
-        for k in range(state[PLACED], state[KNOWN]):
-            slot = find_slot(slots, hashes[k])
-            slots[slot], slots[slot + ONE] = hashes[k], np.uint64(k + 1)
-        known, position = state[KNOWN], state[DONE_ENTRIES]
-        row, finished = state[DONE_ROWS], True
-        previous, start = np.int64(NO_NAME), FNV_START
-        while row < indptr.size - 1:
-            if not fixed and known + indptr[row + 1] - indptr[row] > hashes.size:
-                finished = False
-                break
-            stamp = np.uint64(state[ALL_ROWS] + row + 1)
-            for k in range(indptr[row], indptr[row + 1]):
-                space = np.int64(spaces[k])
-                if space != previous:
-                    previous, start = space, FNV_START
-                    if space != NO_NAME:
-                        first = np.uint64(space)
-                        start = (extended(start, data, first, name_end(data, first)) ^ CARET) * FNV_PRIME
-                value = mixed(extended(start, data, np.uint64(names[k]), np.uint64(name_ends[k])))
-                slot = find_slot(slots, value)
-                if slots[slot + ONE] == 0:
-                    if fixed:
-                        continue
-                    new[known - state[KNOWN_BEFORE]] = k
-                    hashes[known] = value
-                    known += 1
-                    slots[slot], slots[slot + ONE] = value, np.uint64(known)
-                if slots[slot + np.uint64(ROW)] == stamp:
-                    sums[slots[slot + np.uint64(PLACE)]] += values[k]
+    data, indptr, names, name_ends, spaces, values = entries
+    sum_indptr, indices, sums = out
+    for k in range(state[PLACED], state[KNOWN]):
+        slot = find_slot(slots, hashes[k])
+        slots[slot], slots[slot + ONE] = hashes[k], np.uint64(k + 1)
+    known, position = state[KNOWN], state[DONE_ENTRIES]
+    row, finished = state[DONE_ROWS], True
+    previous, start = np.int64(NO_NAME), FNV_START
+    while row < indptr.size - 1:
+        if not fixed and known + indptr[row + 1] - indptr[row] > hashes.size:
+            finished = False
+            break
+        stamp = np.uint64(state[ALL_ROWS] + row + 1)
+        for k in range(indptr[row], indptr[row + 1]):
+            space = np.int64(spaces[k])
+            if space != previous:
+                previous, start = space, FNV_START
+                if space != NO_NAME:
+                    first = np.uint64(space)
+                    start = (extended(start, data, first, name_end(data, first)) ^ CARET) * FNV_PRIME
+            value = mixed(extended(start, data, np.uint64(names[k]), np.uint64(name_ends[k])))
+            slot = find_slot(slots, value)
+            if slots[slot + ONE] == 0:
+                if fixed:
                     continue
-                slots[slot + np.uint64(ROW)], slots[slot + np.uint64(PLACE)] = stamp, np.uint64(position)
-                indices[position], sums[position] = np.int64(slots[slot + ONE]) - 1, values[k]
-                position += 1
-            row += 1
-            sum_indptr[row] = position
-        state[KNOWN], state[PLACED], state[DONE_ROWS], state[DONE_ENTRIES] = known, known, row, position
-        return finished
-
-    return number_names
+                new[known - state[KNOWN_BEFORE]] = k
+                hashes[known] = value
+                known += 1
+                slots[slot], slots[slot + ONE] = value, np.uint64(known)
+            if slots[slot + np.uint64(ROW)] == stamp:
+                sums[slots[slot + np.uint64(PLACE)]] += values[k]
+                continue
+            slots[slot + np.uint64(ROW)], slots[slot + np.uint64(PLACE)] = stamp, np.uint64(position)
+            indices[position], sums[position] = np.int64(slots[slot + ONE]) - 1, values[k]
+            position += 1
+        row += 1
+        sum_indptr[row] = position
+    state[KNOWN], state[PLACED], state[DONE_ROWS], state[DONE_ENTRIES] = known, known, row, position
+    return finished

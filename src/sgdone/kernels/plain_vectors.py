@@ -74,7 +74,7 @@ def _move_sparse(rows: Any, weights: Any, offsets: Any, old: Any, step: Any) -> 
 
 @inlined
 def _move_shifted(rows: Any, weights: Any, offsets: Any, old: Any, step: Any) -> None:
-    """For `rows_csr_shifted`: δ stays 0, and the product of the weights with the centre is computed."""
+    """For shifted rows: δ stays 0, and the product of the weights with the centre is computed."""
     centre = rows[5]
     with_centre = 0.0
     for j in range(weights.shape[0]):

@@ -6,8 +6,8 @@ A probe is two functions. Each is given the probe's ``numbers`` (the first is wh
 - ``before(y, z, numbers, memory)`` is given a prediction before its update. It returns `GO`, or the bits `LEAVE_OUT`
   (the row is read but not trained on) and `FIRE`. It may change its numbers only where it does not return `GO`: after
   `FIRE` alone the same row is given again.
-- ``after(rows, i, v, slope, unit, weights, offsets, model, numbers, memory)`` is given the model after an update and
-  returns whether to stop there.
+- ``after(row, arrays, model, numbers, memory)`` is given the model after an update and returns whether to stop there.
+  ``row`` is ``(i, v, slope)``, and ``arrays`` is that of `sgdone.kernels.loop.RowMethod`.
 
 Several probes are called in turn. Their numbers and memories are nested: ``((numbers, memory), the rest)``, and ``()``
 at the end.
@@ -45,18 +45,7 @@ def let_pass(y: Any, z: Any, numbers: Any, memory: Any) -> Any:
 
 
 @inlined
-def look_away(
-    rows: Any,
-    i: Any,
-    v: Any,
-    slope: Any,
-    unit: Any,
-    weights: Any,
-    offsets: Any,
-    model: Any,
-    numbers: Any,
-    memory: Any,
-) -> Any:
+def look_away(row: Any, arrays: Any, model: Any, numbers: Any, memory: Any) -> Any:
     """The ``after`` of a probe that checks predictions only."""
     return False
 
@@ -74,12 +63,10 @@ def make_probes(makers: tuple[ProbeMaker, ...], access: RowAccess) -> Probe:
         return first_before(y, z, numbers, memory) | rest_before(y, z, rest)
 
     @inlined
-    def after(
-        rows: Any, i: Any, v: Any, slope: Any, unit: Any, weights: Any, offsets: Any, model: Any, held: Any
-    ) -> Any:
+    def after(row: Any, arrays: Any, model: Any, held: Any) -> Any:
         (numbers, memory), rest = held
-        here = first_after(rows, i, v, slope, unit, weights, offsets, model, numbers, memory)
-        there = rest_after(rows, i, v, slope, unit, weights, offsets, model, rest)
+        here = first_after(row, arrays, model, numbers, memory)
+        there = rest_after(row, arrays, model, rest)
         return here or there
 
     return Probe(before, after)
@@ -91,7 +78,5 @@ def _nothing_before(y: Any, z: Any, held: Any) -> Any:
 
 
 @inlined
-def _nothing_after(
-    rows: Any, i: Any, v: Any, slope: Any, unit: Any, weights: Any, offsets: Any, model: Any, held: Any
-) -> Any:
+def _nothing_after(row: Any, arrays: Any, model: Any, held: Any) -> Any:
     return False

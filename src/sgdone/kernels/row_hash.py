@@ -4,17 +4,16 @@ The keyed hash of a row is the sum of the hashes of its cells that are not 0, ea
 entries, zeros that are stored, the sign of 0 and the bits of a NaN do not matter.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.kernels.jit import compiled, fingerprint, inlined
-from sgdone.kernels.rows_csr import sound
+from sgdone.kernels.jit import compiled, compiled_by_types, inlined
+from sgdone.kernels.rows import CSR
 from sgdone.kernels.words import FNV_START, PAIR_FACTOR, extended, mixed
 
+_sound = CSR.sound
 #: What stands for NaN of any bits.
 _NAN = np.uint64(0x7FF8000000000000)
 
@@ -27,7 +26,7 @@ def cell_hash(bits: Any, value: Any, column: Any, key: Any) -> Any:
     return mixed(bits ^ (key + (np.uint64(column) + np.uint64(1)) * PAIR_FACTOR))
 
 
-@compiled("dense_row_hashes")
+@compiled()
 def add_dense(matrix: Any, bits: Any, first_column: Any, key: Any, hashes: Any) -> None:
     """Add the hashes of the cells of a float64 array; ``bits`` is its view as uint64."""
     for i in range(matrix.shape[0]):
@@ -39,26 +38,19 @@ def add_dense(matrix: Any, bits: Any, first_column: Any, key: Any, hashes: Any) 
         hashes[i] = total
 
 
-@lru_cache(maxsize=4)
-def make_add_csr(types: str) -> Callable[..., None]:
+@compiled_by_types
+def add_csr(data: Any, bits: Any, indices: Any, indptr: Any, first_column: Any, key: Any, hashes: Any) -> None:
     """A loop that adds the hashes of the entries of CSR rows; ``types`` are those of indices and row pointers."""
-    mark = fingerprint(types)
-
-    @compiled(mark)
-    def add_csr(data: Any, bits: Any, indices: Any, indptr: Any, first_column: Any, key: Any, hashes: Any) -> None:
-        _ = mark
-        for i in range(hashes.size):
-            total = hashes[i]
-            for k in range(indptr[i], indptr[i + 1]):
-                value = data[k]
-                if value != 0.0:
-                    total += cell_hash(bits[k], value, first_column + np.uint64(indices[k]), key)
-            hashes[i] = total
-
-    return add_csr
+    for i in range(hashes.size):
+        total = hashes[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            value = data[k]
+            if value != 0.0:
+                total += cell_hash(bits[k], value, first_column + np.uint64(indices[k]), key)
+        hashes[i] = total
 
 
-@compiled("text_row_hashes")
+@compiled()
 def add_texts(data: Any, offsets: Any, column: Any, key: Any, hashes: Any) -> None:
     """Add the hashes of the texts of a column: bytes, and where each text begins and the last one ends."""
     for i in range(hashes.size):
@@ -70,38 +62,32 @@ def add_texts(data: Any, offsets: Any, column: Any, key: Any, hashes: Any) -> No
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-@lru_cache(maxsize=8)
-def make_row_keys(types: str, dense: bool) -> Callable[..., None]:
+@compiled_by_types
+def dense_keys(rows: Any, order: Any, factors: Any, keys: Any) -> None:
     """A loop that writes a hash of each row of ``order`` to ``keys``: equal for equal rows, hardly ever for others.
 
     It is the sum of the entries times ``factors``, one per column, added in the order of the columns.
     """
-    mark = fingerprint(types, str(dense))
+    matrix = rows[0]
+    for position in range(order.size):
+        i = order[position]
+        total = 0.0
+        for j in range(matrix.shape[1]):
+            total += matrix[i, j] * factors[j, 0]
+        keys[position] = total
 
-    @compiled(mark)
-    def dense_keys(rows: Any, order: Any, factors: Any, keys: Any) -> None:
-        _ = mark
-        matrix = rows[0]
-        for position in range(order.size):
-            i = order[position]
-            total = 0.0
-            for j in range(matrix.shape[1]):
-                total += matrix[i, j] * factors[j, 0]
-            keys[position] = total
 
-    @compiled(mark)
-    def csr_keys(rows: Any, order: Any, factors: Any, keys: Any) -> None:
-        _ = mark
-        data, indices, indptr, _reach = rows
-        for position in range(order.size):
-            i = order[position]
-            total = 0.0
-            if sound(rows, i, factors):
-                for k in range(indptr[i], indptr[i + np.uint64(1)]):
-                    total += data[k] * factors[indices[k], 0]
-            keys[position] = total
-
-    return dense_keys if dense else csr_keys
+@compiled_by_types
+def csr_keys(rows: Any, order: Any, factors: Any, keys: Any) -> None:
+    """The same for sparse rows: equal rows have equal hashes in both forms."""
+    data, indices, indptr, _reach = rows
+    for position in range(order.size):
+        i = order[position]
+        total = 0.0
+        if _sound(rows, i, factors):
+            for k in range(indptr[i], indptr[i + np.uint64(1)]):
+                total += data[k] * factors[indices[k], 0]
+        keys[position] = total
 
 
 def number_copies(keys: NDArray[np.float64]) -> tuple[NDArray[np.intp], int]:

@@ -38,7 +38,7 @@ def make_row_step(
     @inlined
     def update(row: Any, arrays: Any, model: Any, own: Any) -> Any:
         i, y, v, z, reading, used = row
-        rows, settings, parameters, weights, offsets = arrays
+        _rows, settings, parameters, _weights, _offsets = arrays
         wx, other, norm = reading
         steps, penalties, penalty_stride = own
         energy = v * (norm + settings[UNIT])
@@ -51,9 +51,7 @@ def make_row_step(
         if not abs(amount) <= settings[LARGEST]:
             return no_update(NOT_FINITE, z, model)
         intercept = model.intercept - amount_b
-        scale, averaged, share, mean = write(
-            rows, i, shrink, amount, intercept, step, settings, weights, offsets, model
-        )
+        scale, averaged, share, mean = write(i, (shrink, amount, step), intercept, arrays, model)
         loss = value(z, y, parameters)
         iterate_loss, moving_loss, outcome = compare(other, loss, y, v, parameters, model)
         changed = scale, averaged, share, intercept, mean, iterate_loss, moving_loss

@@ -4,7 +4,7 @@ Each factory takes a way of reaching rows and a loss's value, and returns
 
 - ``read(rows, i, weights, offsets, model)``: inner product with vector 0, the prediction of the moving average
   (if there is one), and ‖x‖²;
-- ``write(rows, i, shrink, amount, intercept, step, settings, weights, offsets, model)``: w ← shrink·w − amount·x;
+- ``write(i, step, intercept, arrays, model)``: w ← shrink·w − amount·x, where ``step`` is (shrink, amount, step size);
   returns the new (scale, own, share, averaged intercept);
 - ``compare(other, loss, y, v, parameters, model)``: the moving averages of the losses of the iterate and of the
   moving average, and the outcome.
@@ -41,18 +41,9 @@ def make_plain(access: RowAccess, value: Callable[..., float]) -> Storage:
     add, rescale = access.add, access.rescale
 
     @inlined
-    def write(
-        rows: Any,
-        i: Any,
-        shrink: Any,
-        amount: Any,
-        intercept: Any,
-        step: Any,
-        settings: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-    ) -> Any:
+    def write(i: Any, step: Any, intercept: Any, arrays: Any, model: Any) -> Any:
+        rows, _settings, _parameters, weights, offsets = arrays
+        shrink, amount, _size = step
         scale = model.scale * shrink
         if abs(scale) < FLOOR or abs(scale) > CEILING:
             rescale(weights, offsets, scale)
@@ -103,18 +94,9 @@ def make_truncated(access: RowAccess, value: Callable[..., float]) -> Storage:
         return product, 0.0, norm
 
     @inlined
-    def write(
-        rows: Any,
-        i: Any,
-        shrink: Any,
-        amount: Any,
-        intercept: Any,
-        step: Any,
-        settings: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-    ) -> Any:
+    def write(i: Any, step: Any, intercept: Any, arrays: Any, model: Any) -> Any:
+        rows, settings, _parameters, weights, offsets = arrays
+        shrink, amount, size = step
         scale = model.scale * shrink
         total = model.own
         if abs(scale) < FLOOR or total > CEILING:
@@ -123,7 +105,7 @@ def make_truncated(access: RowAccess, value: Callable[..., float]) -> Storage:
             scale = 1.0
             total = 0.0
         add(rows, i, weights, offsets, -amount * (1.0 / scale))
-        owed = model.share + step * settings[L1]
+        owed = model.share + size * settings[L1]
         if (model.steps + 1.0) % settings[EVERY] == 0.0:
             total += owed / scale
             owed = 0.0
@@ -160,18 +142,9 @@ def _make_write_average(access: RowAccess, rate_of: Callable[..., float]) -> Cal
     must_fold = make_must_fold()
 
     @inlined
-    def write(
-        rows: Any,
-        i: Any,
-        shrink: Any,
-        amount: Any,
-        intercept: Any,
-        step: Any,
-        settings: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-    ) -> Any:
+    def write(i: Any, step: Any, intercept: Any, arrays: Any, model: Any) -> Any:
+        rows, settings, _parameters, weights, offsets = arrays
+        shrink, amount, _size = step
         scale = model.scale * shrink
         own = model.own
         share = model.share

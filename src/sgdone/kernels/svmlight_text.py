@@ -4,15 +4,13 @@ The loop reads what is common and stops at everything else: a line that is wrong
 the words to say what is wrong with it, or writes it in the common way.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 
 from sgdone.kernels.decimal_number import INFINITY, MINUS, ONE, PLUS, SIGN, ZERO, ZERO_DIGIT, read_digits, read_number
-from sgdone.kernels.jit import compiled, fingerprint, inlined
-from sgdone.kernels.machine_words import word_at
+from sgdone.kernels.instructions import word_at
+from sgdone.kernels.jit import compiled, inlined
 
 #: Why the loop stopped: all lines are read; an array is full; it cannot read a line. The last two at the line's start.
 FINISHED: Final = 0
@@ -60,83 +58,65 @@ def doubtful_label(data: Any, at: Any, end: Any) -> Any:
     return others == 0
 
 
-@lru_cache(maxsize=1)
-def make_read_lines() -> Callable[..., int]:
+@compiled()
+def read_lines(data: Any, end: Any, progress: Any, table: Any, limits: Any, finite: Any, out: Any) -> int:
     """A loop over the lines of ``data[progress[AT]:end]``, each of which ends with a newline.
 
-    At least `PADDING` bytes follow ``end``. ``indices`` are those of the file minus ``first``, and of these the bits in
-    ``mask``; they must rise and be at most ``last``. ``labels`` and ``values`` are the bits of floats, which are finite
-    unless ``finite`` is false.
+    At least `PADDING` bytes follow ``end``. ``limits`` are the first index, the last one and the bits to keep:
+    ``indices`` are those of the file minus the first, which must rise. ``labels`` and ``values`` are the bits of
+    floats, which are finite unless ``finite`` is false.
     """
-    mark = fingerprint("svmlight_lines")
-
-    @compiled(mark)
-    def read_lines(
-        data: Any,
-        end: Any,
-        progress: Any,
-        table: Any,
-        first: Any,
-        last: Any,
-        mask: Any,
-        finite: Any,
-        labels: Any,
-        indptr: Any,
-        indices: Any,
-        values: Any,
-    ) -> int:
-        _ = mark
-        at = np.uint64(progress[AT])
-        rows, entries = np.uint64(progress[ROWS]), np.uint64(progress[ENTRIES])
-        most_rows, most_entries = np.uint64(labels.size), np.uint64(indices.size)
-        lines = progress[LINES]
-        stopped = FINISHED
-        while at < end:
-            position, at = at, skip_blanks(data, at)
-            if data[at] != NEWLINE and data[at] != HASH:
-                if rows == most_rows:
+    first, last, mask = limits
+    labels, indptr, indices, values = out
+    at = np.uint64(progress[AT])
+    rows, entries = np.uint64(progress[ROWS]), np.uint64(progress[ENTRIES])
+    most_rows, most_entries = np.uint64(labels.size), np.uint64(indices.size)
+    lines = progress[LINES]
+    stopped = FINISHED
+    while at < end:
+        position, at = at, skip_blanks(data, at)
+        if data[at] != NEWLINE and data[at] != HASH:
+            if rows == most_rows:
+                stopped = FULL
+                break
+            bits, after = read_number(data, at, table)
+            wrong = after == at or not ends_token(data[after]) or bits & ~SIGN >= INFINITY
+            if wrong or doubtful_label(data, at, after):
+                stopped = DOUBTFUL
+            labels[rows] = bits
+            at = skip_blanks(data, after)
+            if word_at(data, at) & FOUR_BYTES == QID:
+                while not ends_token(data[at]):
+                    at += ONE
+                at = skip_blanks(data, at)
+            entry, previous = entries, np.int64(-1)
+            while stopped == FINISHED and data[at] != NEWLINE and data[at] != HASH:
+                if entry == most_entries:
                     stopped = FULL
                     break
-                bits, after = read_number(data, at, table)
-                wrong = after == at or not ends_token(data[after]) or bits & ~SIGN >= INFINITY
-                if wrong or doubtful_label(data, at, after):
+                number, colon = read_digits(data, at, ZERO, table)
+                index = np.int64(number)
+                if colon == at or colon - at > INDEX_DIGITS or data[colon] != COLON:
                     stopped = DOUBTFUL
-                labels[rows] = bits
-                at = skip_blanks(data, after)
-                if word_at(data, at) & FOUR_BYTES == QID:
-                    while not ends_token(data[at]):
-                        at += ONE
-                    at = skip_blanks(data, at)
-                entry, previous = entries, np.int64(-1)
-                while stopped == FINISHED and data[at] != NEWLINE and data[at] != HASH:
-                    if entry == most_entries:
-                        stopped = FULL
-                        break
-                    number, colon = read_digits(data, at, ZERO, table)
-                    index = np.int64(number)
-                    if colon == at or colon - at > INDEX_DIGITS or data[colon] != COLON:
-                        stopped = DOUBTFUL
-                        break
-                    bits, after = read_number(data, colon + ONE, table)
-                    wrong = index < first or index > last or index <= previous or after == colon + ONE
-                    if wrong or not ends_token(data[after]) or (finite and bits & ~SIGN >= INFINITY):
-                        stopped = DOUBTFUL
-                        break
-                    indices[entry], values[entry] = (index - first) & mask, bits
-                    entry += ONE
-                    previous = index
-                    at = skip_blanks(data, after)
-                if stopped != FINISHED:
-                    at = position
                     break
-                entries = entry
-                rows += ONE
-                indptr[rows] = entries
-            while data[at] != NEWLINE:
-                at += ONE
+                bits, after = read_number(data, colon + ONE, table)
+                wrong = index < first or index > last or index <= previous or after == colon + ONE
+                if wrong or not ends_token(data[after]) or (finite and bits & ~SIGN >= INFINITY):
+                    stopped = DOUBTFUL
+                    break
+                indices[entry], values[entry] = (index - first) & mask, bits
+                entry += ONE
+                previous = index
+                at = skip_blanks(data, after)
+            if stopped != FINISHED:
+                at = position
+                break
+            entries = entry
+            rows += ONE
+            indptr[rows] = entries
+        while data[at] != NEWLINE:
             at += ONE
-            lines += 1
-        progress[AT], progress[ROWS], progress[ENTRIES], progress[LINES] = at, rows, entries, lines
-        return stopped
-
-    return read_lines
+        at += ONE
+        lines += 1
+    progress[AT], progress[ROWS], progress[ENTRIES], progress[LINES] = at, rows, entries, lines
+    return stopped

@@ -4,15 +4,13 @@ As in :mod:`sgdone.kernels.svmlight_text`, the loop reads what is common and sto
 hashes the names, by the 32 bits of MurmurHash3 (Appleby) that Vowpal Wabbit has.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from sgdone.kernels.decimal_number import INFINITY, NAN, ONE, SIGN, ZERO, read_digits, read_number
-from sgdone.kernels.jit import compiled, fingerprint, inlined
-from sgdone.kernels.machine_words import float_of, word_at
+from sgdone.kernels.instructions import float_of, word_at
+from sgdone.kernels.jit import compiled, inlined
 from sgdone.kernels.svmlight_text import AT, DOUBTFUL, ENTRIES, FINISHED, FULL, LINES, ROWS
 
 #: Arithmetic of 32 bits, in words of 64.
@@ -130,8 +128,8 @@ def read_label(data: Any, at: Any, table: Any) -> Any:
     return label, weight, at, count == 0 or data[at] == BAR
 
 
-@lru_cache(maxsize=1)
-def make_read_vw_lines() -> Callable[..., int]:
+@compiled()
+def read_vw_lines(data: Any, end: Any, progress: Any, table: Any, labelled: Any, finite: Any, out: Any) -> int:
     """A loop over the lines of ``data[progress[AT]:end]``, each of which ends with a newline.
 
     At least `PADDING` bytes follow ``end``. ``labels`` and ``weights`` are the bits of floats. Of each feature,
@@ -139,106 +137,79 @@ def make_read_vw_lines() -> Callable[..., int]:
     or `NO_NAME`, and ``values`` its value times that of the namespace. Lines without a label are left to the caller
     if ``labelled``, and values that are not finite if ``finite``.
     """
-    mark = fingerprint("vw_lines")
-
-    @compiled(mark)
-    def read_vw_lines(
-        data: Any,
-        end: Any,
-        progress: Any,
-        table: Any,
-        labelled: Any,
-        finite: Any,
-        labels: Any,
-        weights: Any,
-        indptr: Any,
-        names: Any,
-        name_ends: Any,
-        spaces: Any,
-        values: Any,
-    ) -> int:
-        _ = mark
-        at = np.uint64(progress[AT])
-        rows, entries = np.uint64(progress[ROWS]), np.uint64(progress[ENTRIES])
-        most_rows, most_entries = np.uint64(labels.size), np.uint64(names.size)
-        lines = progress[LINES]
-        stopped = FINISHED
-        while at < end:
-            position = at
-            label, weight, at, fine = read_label(data, at, table)
-            is_row = data[at] == BAR
-            if not fine:
+    labels, weights, indptr, names, name_ends, spaces, values = out
+    at = np.uint64(progress[AT])
+    rows, entries = np.uint64(progress[ROWS]), np.uint64(progress[ENTRIES])
+    most_rows, most_entries = np.uint64(labels.size), np.uint64(names.size)
+    lines = progress[LINES]
+    stopped = FINISHED
+    while at < end:
+        position = at
+        label, weight, at, fine = read_label(data, at, table)
+        is_row = data[at] == BAR
+        if not fine:
+            stopped = DOUBTFUL
+        elif is_row:
+            if labelled and label == NAN:
                 stopped = DOUBTFUL
-            elif is_row:
-                if labelled and label == NAN:
-                    stopped = DOUBTFUL
-                elif rows == most_rows:
-                    stopped = FULL
-                else:
-                    labels[rows], weights[rows] = label, weight
-            entry = entries
-            while stopped == FINISHED and data[at] == BAR:
-                at += ONE
-                space, scale = np.int64(NO_NAME), 1.0
-                if not ends_token(data[at]):
-                    space = np.int64(at)
-                    at = name_end(data, at)
-                    if np.int64(at) == space:
-                        stopped = DOUBTFUL
-                    if data[at] == COLON:
-                        bits, after = read_number(data, at + ONE, table)
-                        if after == at + ONE or not ends_token(data[after]) or bits & ~SIGN >= INFINITY:
-                            stopped = DOUBTFUL
-                        scale, at = float_of(bits), after
-                at = skip_blanks(data, at)
-                while stopped == FINISHED and data[at] != BAR and data[at] != NEWLINE:
-                    if entry == most_entries:
-                        stopped = FULL
-                        break
-                    last = name_end(data, at)
-                    bits, after = UNIT, last
-                    if data[last] == COLON:
-                        bits, after = read_number(data, last + ONE, table)
-                        if after == last + ONE or not ends_token(data[after]):
-                            stopped = DOUBTFUL
-                    value = scale * float_of(bits)
-                    if last == at or (finite and not np.isfinite(value)):
-                        stopped = DOUBTFUL
-                    names[entry], name_ends[entry], spaces[entry], values[entry] = at, last, space, value
-                    entry += ONE
-                    at = skip_blanks(data, after)
-            if stopped != FINISHED:
-                at = position
-                break
-            if is_row:
-                entries = entry
-                rows += ONE
-                indptr[rows] = entries
+            elif rows == most_rows:
+                stopped = FULL
+            else:
+                labels[rows], weights[rows] = label, weight
+        entry = entries
+        while stopped == FINISHED and data[at] == BAR:
             at += ONE
-            lines += 1
-        progress[AT], progress[ROWS], progress[ENTRIES], progress[LINES] = at, rows, entries, lines
-        return stopped
+            space, scale = np.int64(NO_NAME), 1.0
+            if not ends_token(data[at]):
+                space = np.int64(at)
+                at = name_end(data, at)
+                if np.int64(at) == space:
+                    stopped = DOUBTFUL
+                if data[at] == COLON:
+                    bits, after = read_number(data, at + ONE, table)
+                    if after == at + ONE or not ends_token(data[after]) or bits & ~SIGN >= INFINITY:
+                        stopped = DOUBTFUL
+                    scale, at = float_of(bits), after
+            at = skip_blanks(data, at)
+            while stopped == FINISHED and data[at] != BAR and data[at] != NEWLINE:
+                if entry == most_entries:
+                    stopped = FULL
+                    break
+                last = name_end(data, at)
+                bits, after = UNIT, last
+                if data[last] == COLON:
+                    bits, after = read_number(data, last + ONE, table)
+                    if after == last + ONE or not ends_token(data[after]):
+                        stopped = DOUBTFUL
+                value = scale * float_of(bits)
+                if last == at or (finite and not np.isfinite(value)):
+                    stopped = DOUBTFUL
+                names[entry], name_ends[entry], spaces[entry], values[entry] = at, last, space, value
+                entry += ONE
+                at = skip_blanks(data, after)
+        if stopped != FINISHED:
+            at = position
+            break
+        if is_row:
+            entries = entry
+            rows += ONE
+            indptr[rows] = entries
+        at += ONE
+        lines += 1
+    progress[AT], progress[ROWS], progress[ENTRIES], progress[LINES] = at, rows, entries, lines
+    return stopped
 
-    return read_vw_lines
 
-
-@lru_cache(maxsize=1)
-def make_hash_names() -> Callable[..., None]:
+@compiled()
+def hash_names(data: Any, table: Any, names: Any, name_ends: Any, spaces: Any, mask: Any, indices: Any) -> None:
     """A loop that writes Vowpal Wabbit's hash of each feature to ``indices``, and keeps the bits in ``mask``."""
-    mark = fingerprint("hash_names")
-
-    @compiled(mark)
-    def hash_names(data: Any, table: Any, names: Any, name_ends: Any, spaces: Any, mask: Any, indices: Any) -> None:
-        _ = mark
-        previous, seed = np.int64(NO_NAME), ZERO
-        for k in range(names.size):
-            space = np.int64(spaces[k])
-            if space != previous:
-                previous, seed = space, ZERO
-                if space != NO_NAME:
-                    first = np.uint64(space)
-                    seed = name_hash(data, first, name_end(data, first), ZERO, table)
-            value = name_hash(data, np.uint64(names[k]), np.uint64(name_ends[k]), seed, table)
-            indices[k] = np.int64(value & mask)
-
-    return hash_names
+    previous, seed = np.int64(NO_NAME), ZERO
+    for k in range(names.size):
+        space = np.int64(spaces[k])
+        if space != previous:
+            previous, seed = space, ZERO
+            if space != NO_NAME:
+                first = np.uint64(space)
+                seed = name_hash(data, first, name_end(data, first), ZERO, table)
+        value = name_hash(data, np.uint64(names[k]), np.uint64(name_ends[k]), seed, table)
+        indices[k] = np.int64(value & mask)

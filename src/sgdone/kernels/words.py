@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.kernels.jit import compiled, fingerprint, inlined
+from sgdone.kernels.jit import compiled, inlined
 
 #: FNV-1a, 64 bits (Fowler, Noll and Vo).
 FNV_START, FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
@@ -97,42 +97,28 @@ def hashed_word(data: Any, at: Any, end: Any, in_words: Any) -> Any:
     return at, value
 
 
-@lru_cache(maxsize=2)
-def make_count_words(types: str) -> Callable[..., int]:
+@compiled()
+def count_words(data: Any, offsets: Any, in_words: Any, enough: Any) -> Any:
     """A loop that counts the words of all texts, and stops where there are ``enough``."""
-    mark = fingerprint(types, "count_words")
-
-    @compiled(mark)
-    def count_words(data: Any, offsets: Any, in_words: Any, enough: Any) -> Any:
-        _ = mark
-        count = 0
-        for i in range(offsets.size - 1):
-            at, end, inside = offsets[i], offsets[i + 1], False
-            while at < end:
-                size, place = character(data, at, end, in_words)
-                if place == 1 and not inside:
-                    count += 1
-                inside = place == 1 or (place == 2 and inside)
-                at += size
-            if count >= enough:
-                break
-        return count
-
-    return count_words
+    count = 0
+    for i in range(offsets.size - 1):
+        at, end, inside = offsets[i], offsets[i + 1], False
+        while at < end:
+            size, place = character(data, at, end, in_words)
+            if place == 1 and not inside:
+                count += 1
+            inside = place == 1 or (place == 2 and inside)
+            at += size
+        if count >= enough:
+            break
+    return count
 
 
-@lru_cache(maxsize=2)
-def make_hash_texts(types: str) -> Callable[..., None]:
+@compiled()
+def hash_texts(data: Any, offsets: Any, found: Any) -> None:
     """A loop that writes the hash of each text, whole, to ``found``."""
-    mark = fingerprint(types, "hash_texts")
-
-    @compiled(mark)
-    def hash_texts(data: Any, offsets: Any, found: Any) -> None:
-        _ = mark
-        for i in range(offsets.size - 1):
-            found[i] = mixed(extended(FNV_START, data, offsets[i], offsets[i + 1]))
-
-    return hash_texts
+    for i in range(offsets.size - 1):
+        found[i] = mixed(extended(FNV_START, data, offsets[i], offsets[i + 1]))
 
 
 @inlined
@@ -209,7 +195,7 @@ def weigh(values: Any, first: Any, last: Any) -> None:
 
 
 @lru_cache(maxsize=4)
-def make_number_words(types: str, number_of: Callable[..., Any]) -> Callable[..., int]:
+def make_number_words(number_of: Callable[..., Any]) -> Callable[..., int]:
     """A loop that writes the words and pairs of words of each text as rows of a CSR matrix.
 
     Columns are their numbers, values 1 + log(how often the text has them), divided by the Euclidean norm of the row.
@@ -217,21 +203,10 @@ def make_number_words(types: str, number_of: Callable[..., Any]) -> Callable[...
     the slots of the buckets there. The number of buckets is a power of two. ``room`` is for the hashes, starts and ends
     of the words of one text. A text of b bytes has at most b words and pairs. Returns the number of entries.
     """
-    mark = fingerprint(types, number_of, "number_words")
 
-    @compiled(mark)
-    def number_words(
-        data: Any,
-        offsets: Any,
-        in_words: Any,
-        room: Any,
-        numbers: Any,
-        memory: Any,
-        indptr: Any,
-        indices: Any,
-        values: Any,
-    ) -> Any:
-        _ = mark
+    @compiled(number_of)
+    def number_words(data: Any, offsets: Any, in_words: Any, room: Any, numbers: Any, memory: Any, out: Any) -> Any:
+        indptr, indices, values = out
         hashes, starts, ends = room
         last_bucket = np.uint64(numbers.shape[0] - 1)
         position = np.int64(0)

@@ -11,9 +11,8 @@ from typing import Any, final, get_args
 
 import numpy as np
 
-from sgdone.kernels.elementwise import over_arrays
-from sgdone.kernels.jit import fingerprint, inlined
-from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters, ScalarFunction, real_or_nan
+from sgdone.kernels.jit import inlined
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters, ScalarFunction, over_arrays, real_or_nan
 
 ScalarLoss = Callable[[float, float], float]
 
@@ -192,12 +191,10 @@ def user_kernel(value: ScalarLoss, slope: ScalarLoss, curvature: ScalarLoss | No
 @cache
 def _with_parameters(function: ScalarLoss) -> ScalarFunction:
     """Wrap ``function(z, y)`` in the signature ``(z, y, p)`` of built-in losses."""
-    mark = fingerprint(function)  # part of the cache key: an edited file must not reuse an old compiled loop
     user_function = inlined(function)
 
     @inlined
     def with_parameters(z: float, y: float, p: Parameters) -> float:
-        _ = mark
         return float(user_function(z, y))
 
     return with_parameters
@@ -287,17 +284,9 @@ class CustomLoss(Loss):
         smoothness: float = inf,
         lipschitz: float = inf,
     ) -> None:
-        given = {
-            "value_function": value,
-            "slope_function": slope,
-            "curvature_function": curvature,
-            "name": name,
-            "task": task,
-            "smoothness": smoothness,
-            "lipschitz": lipschitz,
-        }
-        for field, content in given.items():
-            object.__setattr__(self, field, content)
+        given = value, slope, curvature, name, task, smoothness, lipschitz
+        for field, content in zip(fields(self), given, strict=True):
+            object.__setattr__(self, field.name, content)
         self.__post_init__()
 
     def __post_init__(self) -> None:

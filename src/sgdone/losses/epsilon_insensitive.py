@@ -40,9 +40,6 @@ def implicit(z: float, y: float, q: float, p: Parameters) -> float:
     return size if z > y else -size
 
 
-_KERNEL = LossKernel(value, slope, curvature, implicit)
-
-
 @final
 @dataclass(frozen=True)
 class EpsilonInsensitive(Loss):
@@ -63,7 +60,7 @@ class EpsilonInsensitive(Loss):
 
     name: ClassVar[str] = "epsilon_insensitive"
     task: ClassVar[LossTask] = "regression"
-    kernel: ClassVar[LossKernel] = _KERNEL
+    kernel: ClassVar[LossKernel] = LossKernel(value, slope, curvature, implicit)
     smoothness: ClassVar[float] = inf  # the slope jumps at the edges of the tube
     lipschitz: ClassVar[float] = 1.0
 

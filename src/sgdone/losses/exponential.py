@@ -68,9 +68,6 @@ def _lambert_of_exp(k: float) -> float:
     return w
 
 
-_KERNEL = LossKernel(value, slope, curvature, implicit)
-
-
 @final
 @dataclass(frozen=True)
 class Exponential(Loss):
@@ -86,6 +83,6 @@ class Exponential(Loss):
     name: ClassVar[str] = "exponential"
     fades: ClassVar[bool] = True
     task: ClassVar[LossTask] = "classification"
-    kernel: ClassVar[LossKernel] = _KERNEL
+    kernel: ClassVar[LossKernel] = LossKernel(value, slope, curvature, implicit)
     smoothness: ClassVar[float] = inf  # the curvature is unbounded for negative margins
     lipschitz: ClassVar[float] = inf  # the slope is unbounded for negative margins

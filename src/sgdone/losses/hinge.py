@@ -37,9 +37,6 @@ def implicit(z: float, y: float, q: float, p: Parameters) -> float:
     return -y * short / q
 
 
-_KERNEL = LossKernel(value, slope, curvature, implicit)
-
-
 @final
 @dataclass(frozen=True)
 class Hinge(Loss):
@@ -56,6 +53,6 @@ class Hinge(Loss):
 
     name: ClassVar[str] = "hinge"
     task: ClassVar[LossTask] = "classification"
-    kernel: ClassVar[LossKernel] = _KERNEL
+    kernel: ClassVar[LossKernel] = LossKernel(value, slope, curvature, implicit)
     smoothness: ClassVar[float] = inf  # the slope jumps at the margin 1
     lipschitz: ClassVar[float] = 1.0

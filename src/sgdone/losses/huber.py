@@ -37,9 +37,6 @@ def implicit(z: float, y: float, q: float, p: Parameters) -> float:
     return max(min((z - y) / (1.0 + q), delta), -delta)
 
 
-_KERNEL = LossKernel(value, slope, curvature, implicit)
-
-
 @final
 @dataclass(frozen=True)
 class Huber(Loss):
@@ -62,7 +59,7 @@ class Huber(Loss):
 
     name: ClassVar[str] = "huber"
     task: ClassVar[LossTask] = "regression"
-    kernel: ClassVar[LossKernel] = _KERNEL
+    kernel: ClassVar[LossKernel] = LossKernel(value, slope, curvature, implicit)
     smoothness: ClassVar[float] = 1.0  # the curvature for small residuals
 
     delta: float = 1.35

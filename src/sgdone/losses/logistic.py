@@ -98,9 +98,6 @@ def _lower_bound(m: float, q: float) -> float:
     return a
 
 
-_KERNEL = LossKernel(value, slope, curvature, implicit)
-
-
 @final
 @dataclass(frozen=True)
 class Logistic(Loss):
@@ -120,6 +117,6 @@ class Logistic(Loss):
     task: ClassVar[LossTask] = "classification"
     probabilistic: ClassVar[bool] = True
     multinomial: ClassVar[bool] = True
-    kernel: ClassVar[LossKernel] = _KERNEL
+    kernel: ClassVar[LossKernel] = LossKernel(value, slope, curvature, implicit)
     smoothness: ClassVar[float] = 0.25  # the curvature at the margin 0
     lipschitz: ClassVar[float] = 1.0  # the absolute slope as the margin tends to −∞

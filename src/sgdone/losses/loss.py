@@ -3,14 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from math import inf, isfinite, isinf, nan
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.kernels.elementwise import over_arrays
+from sgdone.kernels.jit import compiled
 from sgdone.losses.learning_task import Task
 
 #: ``f(z, y, p)`` of a prediction, a label and the loss's parameters; ``f(z, y, q, p)`` for the implicit step.
@@ -110,6 +111,11 @@ class Loss(ABC):
         return over_arrays(self.kernel.implicit, self.parameters, z, y, q)
 
 
+def is_whole(given: Any, least: int, most: float = inf) -> bool:
+    """Whether ``given`` is a whole number in a range, and not a truth value."""
+    return isinstance(given, Integral) and not isinstance(given, bool) and least <= int(given) <= most
+
+
 def real_or_nan(given: Any) -> float:
     """Return ``given`` as a float, or NaN, which fails every range check, if it is not a real number.
 
@@ -122,3 +128,26 @@ def real_or_nan(given: Any) -> float:
     except OverflowError:
         whole: Any = given
         return inf if whole > 0 else -inf
+
+
+def over_arrays(function: Callable[..., float], parameters: NDArray[np.float64], *operands: ArrayLike) -> Any:
+    """Apply ``function(*scalars, parameters)`` elementwise with broadcasting, in float64."""
+    arrays = np.broadcast_arrays(*(np.asarray(operand, dtype=np.float64) for operand in operands))
+    shape = arrays[0].shape
+    flat = np.ascontiguousarray(np.stack([array.ravel() for array in arrays]))
+    out = np.empty(flat.shape[1])
+    _elementwise(function, len(operands))(flat, parameters, out)
+    return out.reshape(shape)[()]
+
+
+@lru_cache(maxsize=256)
+def _elementwise(function: Callable[..., float], arity: int) -> Callable[..., None]:
+    def two(operands: Any, parameters: Any, out: Any) -> None:
+        for i in range(out.size):
+            out[i] = function(operands[0, i], operands[1, i], parameters)
+
+    def three(operands: Any, parameters: Any, out: Any) -> None:
+        for i in range(out.size):
+            out[i] = function(operands[0, i], operands[1, i], operands[2, i], parameters)
+
+    return compiled(function)({2: two, 3: three}[arity])

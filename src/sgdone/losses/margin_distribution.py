@@ -131,9 +131,6 @@ def _right_of_wrong(m: float, q: float, alpha: float) -> float:
     return (t + mu) / (root * q)
 
 
-_KERNEL = LossKernel(value, slope, curvature, implicit)
-
-
 @final
 @dataclass(frozen=True)
 class MarginDistribution(Loss):
@@ -159,7 +156,7 @@ class MarginDistribution(Loss):
     name: ClassVar[str] = "margin_distribution"
     task: ClassVar[LossTask] = "classification"
     convex: ClassVar[bool] = False
-    kernel: ClassVar[LossKernel] = _KERNEL
+    kernel: ClassVar[LossKernel] = LossKernel(value, slope, curvature, implicit)
     smoothness: ClassVar[float] = inf  # the slope jumps at the margin 0
     lipschitz: ClassVar[float] = inf  # the slope is unbounded for negative margins
 

@@ -78,9 +78,6 @@ def implicit(z: float, y: float, q: float, p: Parameters) -> float:
     return -y * math.copysign(w * scale, d)
 
 
-_KERNEL = LossKernel(value, slope, curvature, implicit)
-
-
 @final
 @dataclass(frozen=True)
 class MarginPursuit(Loss):
@@ -110,7 +107,7 @@ class MarginPursuit(Loss):
 
     name: ClassVar[str] = "margin_pursuit"
     task: ClassVar[LossTask] = "classification"
-    kernel: ClassVar[LossKernel] = _KERNEL
+    kernel: ClassVar[LossKernel] = LossKernel(value, slope, curvature, implicit)
     smoothness: ClassVar[float] = 1.0  # the curvature at the margin γ, for every scale
 
     gamma: float = 1.0

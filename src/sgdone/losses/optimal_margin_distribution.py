@@ -45,9 +45,6 @@ def _excess_and_price(m: float, p: Parameters) -> tuple[float, float]:
     return min(m - (1.0 - p[0]), 0.0), rate
 
 
-_KERNEL = LossKernel(value, slope, curvature, implicit)
-
-
 @final
 @dataclass(frozen=True)
 class OptimalMarginDistribution(Loss):
@@ -74,7 +71,7 @@ class OptimalMarginDistribution(Loss):
 
     name: ClassVar[str] = "optimal_margin_distribution"
     task: ClassVar[LossTask] = "classification"
-    kernel: ClassVar[LossKernel] = _KERNEL
+    kernel: ClassVar[LossKernel] = LossKernel(value, slope, curvature, implicit)
     lipschitz: ClassVar[float] = inf  # the slope grows with the distance from the margin 1
 
     theta: float = 0.2

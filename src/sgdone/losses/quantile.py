@@ -42,9 +42,6 @@ def implicit(z: float, y: float, q: float, p: Parameters) -> float:
     return residual / q
 
 
-_KERNEL = LossKernel(value, slope, curvature, implicit)
-
-
 @final
 @dataclass(frozen=True)
 class Quantile(Loss):
@@ -66,7 +63,7 @@ class Quantile(Loss):
 
     name: ClassVar[str] = "quantile"
     task: ClassVar[LossTask] = "regression"
-    kernel: ClassVar[LossKernel] = _KERNEL
+    kernel: ClassVar[LossKernel] = LossKernel(value, slope, curvature, implicit)
     smoothness: ClassVar[float] = inf  # the slope jumps at the label
 
     level: float = 0.5

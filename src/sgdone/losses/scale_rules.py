@@ -1,15 +1,14 @@
 """Rules with which a fit sets the scale of margin pursuit."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import dataclass, field
-from numbers import Integral
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.losses.loss import real_or_nan
+from sgdone.losses.loss import is_whole, real_or_nan
 
 
 class ScaleRule(ABC):
@@ -19,8 +18,7 @@ class ScaleRule(ABC):
     #: The scale set by a fit; None before.
     found: float | None
 
-    @abstractmethod
-    def check_penalty(self, alpha: float) -> None:
+    def check_penalty(self, alpha: float) -> None:  # noqa: B027  # most support every penalty
         """Raise if the rule does not support this penalty."""
 
 
@@ -56,9 +54,6 @@ class AutoScale(ScaleRule):
                 f"k={self.k!r} of AutoScale is not a positive number: give the margin γ divided by the largest bias "
                 "allowed"
             )
-
-    def check_penalty(self, alpha: float) -> None:
-        """Every penalty is supported."""
 
     def scale_of(self, margins: NDArray[np.float64], weights: NDArray[np.float64], gamma: float) -> float:
         """var·k/γ for the margins of weighted rows."""
@@ -108,10 +103,10 @@ class AdaptiveScale(ScaleRule):
     name: ClassVar[str] = "adaptive"
 
     def __post_init__(self) -> None:
-        after: Any = self.after
-        if after != "auto" and (isinstance(after, bool) or not isinstance(after, Integral) or int(after) < 1):
+        if self.after != "auto" and not is_whole(self.after, 1):
             raise ValueError(
-                f'after={after!r} of AdaptiveScale is not a positive integer: give the number of updates, or "auto"'
+                f"after={self.after!r} of AdaptiveScale is not a positive integer: "
+                'give the number of updates, or "auto"'
             )
         if not 0 < real_or_nan(self.delta) < 1:
             raise ValueError(f"delta={self.delta!r} of AdaptiveScale is not in (0, 1)")

@@ -33,9 +33,6 @@ def implicit(z: float, y: float, q: float, p: Parameters) -> float:
     return (z - y) / (1.0 + q)
 
 
-_KERNEL = LossKernel(value, slope, curvature, implicit)
-
-
 @final
 @dataclass(frozen=True)
 class Squared(Loss):
@@ -51,6 +48,6 @@ class Squared(Loss):
     name: ClassVar[str] = "squared"
     task: ClassVar[LossTask] = "both"
     quadratic: ClassVar[bool] = True
-    kernel: ClassVar[LossKernel] = _KERNEL
+    kernel: ClassVar[LossKernel] = LossKernel(value, slope, curvature, implicit)
     smoothness: ClassVar[float] = 1.0
     lipschitz: ClassVar[float] = inf  # the slope is the residual

@@ -33,9 +33,6 @@ def implicit(z: float, y: float, q: float, p: Parameters) -> float:
     return -y * max(1.0 - y * z, 0.0) / (1.0 + q)
 
 
-_KERNEL = LossKernel(value, slope, curvature, implicit)
-
-
 @final
 @dataclass(frozen=True)
 class SquaredHinge(Loss):
@@ -50,6 +47,6 @@ class SquaredHinge(Loss):
 
     name: ClassVar[str] = "squared_hinge"
     task: ClassVar[LossTask] = "classification"
-    kernel: ClassVar[LossKernel] = _KERNEL
+    kernel: ClassVar[LossKernel] = LossKernel(value, slope, curvature, implicit)
     smoothness: ClassVar[float] = 1.0  # the curvature below the margin 1
     lipschitz: ClassVar[float] = inf  # the slope grows with the distance from the margin 1

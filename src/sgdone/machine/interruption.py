@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 
 class _Fit:
@@ -38,7 +37,8 @@ def sigterm_raises() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, _restorable(before))
+        # A handler that was not installed by Python cannot be restored by it.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 @contextmanager
@@ -103,8 +103,3 @@ def raised() -> Iterator[None]:
         yield
     finally:
         _Fit.raises = False
-
-
-def _restorable(handler: Any) -> Any:
-    """A handler that was not installed by Python cannot be restored by it."""
-    return signal.SIG_DFL if handler is None else handler

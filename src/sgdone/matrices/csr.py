@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.kernels.csr_entries import NO_ROW, make_first_duplicate, make_first_unsorted
+from sgdone.kernels.csr_entries import NO_ROW, first_duplicate, first_unsorted
 
 _ADVICE = "rebuild it from (row, column, value) triples, for example with scipy.sparse.coo_array"
 
@@ -67,9 +67,9 @@ def has_duplicates(indices: NDArray[Any], indptr: NDArray[Any], n_features: int)
     """
     columns, boundaries = as_unsigned(indices), indptr.astype(np.uint64)
     types = str(columns.dtype)
-    row = make_first_unsorted(types)(columns, boundaries)
+    row = first_unsorted(types)(columns, boundaries)
     if row != NO_ROW:
-        row = make_first_duplicate(types)(columns, boundaries, row, np.zeros(n_features, dtype=np.int64))
+        row = first_duplicate(types)(columns, boundaries, row, np.zeros(n_features, dtype=np.int64))
     # A row that is longer than its matrix is wide would overflow the buffers of the loops.
     if row == NO_ROW and np.diff(indptr).max(initial=0) > n_features:
         check_csr(indices, indptr, n_features)

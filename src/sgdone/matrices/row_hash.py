@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.kernels.row_hash import add_dense, add_texts, make_add_csr
+from sgdone.kernels.row_hash import add_csr, add_dense, add_texts
 from sgdone.matrices.mixed_matrix import MixedMatrix
 
 Hashes = NDArray[np.uint64]
@@ -51,7 +51,7 @@ def _add_matrix(X: Any, first_column: int, key: np.uint64, hashes: Hashes) -> No
         add_dense(values, values.view(np.uint64), first, key, hashes)
         return
     data = np.ascontiguousarray(X.data, dtype=np.float64)
-    add = make_add_csr(f"{X.indices.dtype.name} {X.indptr.dtype.name}")
+    add = add_csr(f"{X.indices.dtype.name} {X.indptr.dtype.name}")
     add(data, data.view(np.uint64), X.indices, X.indptr, first, key, hashes)
 
 

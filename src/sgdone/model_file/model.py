@@ -16,10 +16,9 @@ from sgdone.losses.loss import Loss
 from sgdone.model_file.model_checks import ATTRIBUTES, attributes_of, check_attributes, check_notes, check_parameters
 from sgdone.model_file.stored_encoder import decode_encoder, encode_encoder, without_words
 from sgdone.model_file.stored_runs import decode_results, encode_results
-from sgdone.readers.table import shortened
 from sgdone.state_file import container
 from sgdone.state_file.codec import Decoder, Encoder, NotStorable
-from sgdone.state_file.file_format import UNUSABLE, FileFormat, StateFileError, check_loss, name_and_task
+from sgdone.state_file.file_format import FileFormat, StateFileError, check_loss, name_and_task
 from sgdone.tables.not_fitted import not_fitted
 
 if TYPE_CHECKING:
@@ -37,13 +36,9 @@ MODEL_FILE = FileFormat(
     holds="model",
     made_by="that sgdone.save wrote",
     again="copy it again, or save the model again",
+    start_again="fit the model again",
     error=ModelFileError,
-    refused={
-        str(version): f"has the format of a version before the first release, {version}: fit the model again"
-        for version in (1, 2, 3, 4)
-    },
 )
-
 _PARTS = ("estimator", "sgdone", "created", "extra", "params", "attributes", "encoder", "results", "custom_loss")
 
 
@@ -157,7 +152,7 @@ def load(
 def load_fitted(path: str | os.PathLike[str], *, loss: Loss | None = None) -> FittedModel:
     """Read a model as `load` does, without its scikit-learn interface: the command starts sooner."""
     content, tensors = container.read(path, MODEL_FILE)
-    try:
+    with MODEL_FILE.usable(path, content):
         if sorted(content) != sorted(_PARTS):
             raise ValueError(f"its parts are {', '.join(content)}")
         check_notes(content["extra"])
@@ -170,14 +165,6 @@ def load_fitted(path: str | os.PathLike[str], *, loss: Loss | None = None) -> Fi
         if content["results"] is not None:
             model.results = decode_results(model, content["results"], decoder)
         decoder.check_all_used()
-    except ModelFileError:
-        raise
-    except UNUSABLE as error:
-        raise ModelFileError(
-            f"{path}: holds no model that sgdone {__version__} can use "
-            f"({type(error).__name__}: {shortened(str(error), 300)}); it was written by sgdone "
-            f"{shortened(str(content.get('sgdone', '?')), 30)}: use that version, or save the model again"
-        ) from error
     return model
 
 

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.state_file.codec import Decoder, Encoder
-from sgdone.state_file.plain_forms import from_stream, to_stream
-from sgdone.tables import EncoderState, TableEncoding
+from sgdone.state_file.plain_forms import pack_encoder_state, unpack_encoder_state
+from sgdone.tables import TableEncoding
 
 #: Buckets of text whose words are kept in a file. Nobody reads more coefficients than that, 40 bytes each are small
 #: beside a model, and words of small coefficients are those that few rows have: names of people more often than not.
@@ -24,13 +24,12 @@ def encode_encoder(model: FittedModel, encoder: Encoder, words: bool) -> dict[st
     columns = model.columns.encoder
     if columns is None:
         return None
-    state = columns.state(words=_named_features(model, columns) if words else [])
-    header = {name: value for name, value in state.header.items() if name != "names"}
-    levels = None if state.levels is None else to_stream(state.levels)
+    parts = pack_encoder_state(columns.state(words=_named_features(model, columns) if words else []))
+    header = {name: value for name, value in parts["header"].items() if name != "names"}
     return {
         "header": encoder.encode(header, "encoder"),
-        "arrays": {name: encoder.encode(array, f"encoder.{name}") for name, array in state.arrays.items()},
-        "levels": encoder.encode(levels, "encoder.levels"),
+        "arrays": {name: encoder.encode(array, f"encoder.{name}") for name, array in parts["arrays"].items()},
+        "levels": encoder.encode(parts["levels"], "encoder.levels"),
     }
 
 
@@ -40,8 +39,8 @@ def decode_encoder(names: NDArray[Any], code: dict[str, Any], decoder: Decoder) 
         raise ValueError(f"an encoder has the parts {', '.join(code)}")
     header = {**decoder.decode(code["header"]), "names": names.tolist()}
     arrays = {name: decoder.decode(array) for name, array in code["arrays"].items()}
-    stream = decoder.decode(code["levels"])
-    return TableEncoding.from_state(EncoderState(header, arrays, None if stream is None else from_stream(stream)))
+    parts = {"header": header, "arrays": arrays, "levels": decoder.decode(code["levels"])}
+    return TableEncoding.from_state(unpack_encoder_state(parts))
 
 
 def without_words(code: Any, columns: TableEncoding) -> Any:
@@ -57,7 +56,7 @@ def without_words(code: Any, columns: TableEncoding) -> Any:
         if not names:
             own = columns.word_features()
             bare = TableEncoding.from_state(columns.state(words=[]))
-            pairs = zip(columns.names_of(own.tolist()), bare.names_of(own.tolist()), strict=True)
+            pairs = zip(*(each.get_feature_names_out()[own].tolist() for each in (columns, bare)), strict=True)
             names.update(sorted(pairs, key=lambda pair: -len(pair[0])))  # a name may be the beginning of another
         for name, number in names.items():
             if name in text:

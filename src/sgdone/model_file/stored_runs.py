@@ -31,7 +31,9 @@ def encode_results(model: FittedModel, encoder: Encoder) -> list[dict[str, Any]]
         {
             "state": encoder.encode(result.state, f"results.{k}.state"),
             "objective": encoder.encode(result.objective, f"results.{k}.objective"),
-            "rule_state": _encode_rule_state(model, result, encoder, f"results.{k}.rule_state"),
+            "rule_state": {"known": encoder.encode(result.rule_state, f"results.{k}.rule_state")}
+            if _has_same_rule(model)
+            else None,
             "rows_read": int(result.rows_read),
             "passes_begun": int(result.passes_begun),
         }
@@ -95,10 +97,6 @@ def check_results(model: FittedModel, results: Sequence[Result]) -> None:
 def _has_same_rule(model: FittedModel) -> bool:
     """Whether the rule was not exchanged since the last call: another one starts again."""
     return bool(model.last_stop == model.options.parameters["stop"])
-
-
-def _encode_rule_state(model: FittedModel, result: Result, encoder: Encoder, place: str) -> dict[str, Any] | None:
-    return {"known": encoder.encode(result.rule_state, place)} if _has_same_rule(model) else None
 
 
 def _count(value: Any) -> int:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.objective import Objective, mean, standard_error
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.kernels.conjugate_vectors import make_add_scaled, make_advance, make_turn
+from sgdone.kernels.conjugate_vectors import add_scaled, advance, turn
 from sgdone.newton import EXACT
 from sgdone.newton.penalty_path import (
     FIRST_EXPONENT,
@@ -190,7 +190,7 @@ class FoldNewton:
 
     def _solve(self, lam: float, tol: float) -> Readings:
         """−H⁻¹g with its scores, and the decrements; yields before each product."""
-        turn, add_scaled, totals = make_turn(), make_add_scaled(), np.zeros((2, self._width))
+        totals = np.zeros((2, self._width))
         inverse, fit_intercept = self.rows.inverse, self.objective.fit_intercept
         scale = 1.0 / np.maximum(self.curvature + lam, _TINY)
         of_intercept = float(fit_intercept) / self._total
@@ -200,11 +200,11 @@ class FoldNewton:
         self._residual -= self._pull
         left = -float(fit_intercept) * self._pull_intercept
         reduced, moved, squares, steps, direction = (np.zeros(self._width) for _ in range(5))
-        advance, vectors = make_advance(), (self._direction, self._product, self._step, self._residual)
+        vectors = self._direction, self._product, self._step, self._residual, self._conditioned
         before, decrements = np.full(self.n_models, math.inf), np.zeros(self.n_models)
         first: Array | None = None
         for _ in range(_MOST_PRODUCTS):
-            advance(steps, lam, inverse, self._means, left, scale, *vectors, self._conditioned, reduced, moved)
+            advance(steps, lam, inverse, self._means, left, scale, vectors, reduced, moved)
             towards = of_intercept * left - moved
             now = self._of_models(reduced + towards * left)
             first = now if first is None else first

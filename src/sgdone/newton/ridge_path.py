@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.linalg import eigh
 
 from sgdone.interfaces.objective import means
-from sgdone.kernels.csr_gram import make_add_products
+from sgdone.kernels.csr_gram import add_products
 from sgdone.machine.threads import mapped
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.newton.penalty_path import (
@@ -115,7 +115,7 @@ def _sparse_piece(part: sparse.csr_array, labels: Array, weights: Array, total: 
     width = part.shape[1]
     types = " ".join(str(array.dtype) for array in (part.data, part.indices, part.indptr))
     found = np.zeros((width + 1, width + 1, 1))
-    make_add_products(types)(part.data, part.indices, part.indptr, weights[:, None].copy(), found)
+    add_products(types)(part.data, part.indices, part.indptr, weights[:, None].copy(), found)
     products = found[:, :, 0]
     sums = np.append(products[width, :width], weights @ labels)
     products[width, :width] = products[:width, width] = part.T @ (weights * labels)

@@ -8,9 +8,9 @@ import lzma
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, final
 
 import pyarrow as pa
@@ -77,15 +77,6 @@ def can_be_read_again(place: Location) -> bool:
         return place != STANDARD_INPUT and (place.is_file() or place.is_dir() or not place.exists())
     except OSError:  # a name that the file system does not allow: an error when it is opened
         return True
-
-
-def raw_stream(place: Location, on_bytes: Callable[[int], None] | None = None) -> RawStream:
-    """Open a file. The bytes of a pipe that :func:`raw_head` has looked at are not lost."""
-    stream = _waiting.pop(place, None) if isinstance(place, Path) else None
-    if stream is None or stream.is_stale(place):
-        stream = _new(place)
-    stream.on_bytes = on_bytes
-    return stream
 
 
 def raw_head(place: Location, size: int) -> bytes:
@@ -217,21 +208,18 @@ _OPENERS: dict[bytes, Callable[[Any], Any]] = {
 def opened(place: Location, on_bytes: Callable[[int], None] | None = None) -> Iterator[IO[bytes]]:
     """Open a file for reading bytes, decompressing gzip, bzip2, xz and zstd. Failures raise :class:`DataError`.
 
-    Parameters
-    ----------
-    place : Path or RemoteFile
-        A file, ``-`` for standard input, or a remote address. Pipes are read once, from their beginning to their end:
-        see :func:`can_be_read_again`.
-    on_bytes : callable, optional
-        Called with the number of bytes of the file, compressed if it is, that have been read since the last call.
+    ``on_bytes`` is called with the number of bytes of the file, compressed if it is, since the last call. Pipes are
+    read once, from their beginning to their end; the bytes that `head_of` has looked at are not lost.
     """
-    with _explained(place), raw_stream(place, on_bytes) as raw:
-        opener = _opener(_not_zip(raw.head(_LONGEST_MAGIC), place))
-        buffered = io.BufferedReader(raw, _BUFFER)
-        if opener is None:
-            yield buffered
-        else:
-            with opener(buffered) as stream:
+    with _explained(place):
+        raw = _waiting.pop(place, None) if isinstance(place, Path) else None
+        if raw is None or raw.is_stale(place):
+            raw = _new(place)
+        raw.on_bytes = on_bytes
+        with raw:
+            opener = _opener(_not_zip(raw.head(_LONGEST_MAGIC), place))
+            buffered = io.BufferedReader(raw, _BUFFER)
+            with nullcontext(buffered) if opener is None else opener(buffered) as stream:
                 yield stream
 
 
@@ -253,15 +241,9 @@ def is_compressed(place: Location) -> bool:
 
 
 def format_suffix(place: Location) -> str:
-    """Extension in lower case, without that of the compression.
-
-    Examples
-    --------
-    >>> format_suffix(Path("train.CSV.gz"))
-    '.csv'
-    """
-    inner = place.with_suffix("") if place.suffix.lower() in COMPRESSED else place
-    return inner.suffix.lower()
+    """Extension in lower case, without that of the compression."""
+    name = PurePosixPath(place.name.lower())
+    return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
 
 
 @contextmanager
@@ -273,7 +255,7 @@ def _explained(place: Location) -> Iterator[None]:
             raise DataError(f"{name}: is a folder; give a regular file")
         yield
     except FileNotFoundError as error:
-        raise DataError(f"{name}: no such file{_similar(place)}") from error
+        raise DataError(f"{name}: no such file{similar(place)}") from error
     except (EOFError, _DamagedError, zlib.error, gzip.BadGzipFile) as error:
         name += getattr(error, "member", "")
         raise DataError(f"{name}: cannot be decompressed ({error}): the file is truncated or damaged") from error
@@ -307,7 +289,8 @@ def _beginning(stream: IO[bytes], size: int) -> bytes:
     return found[:size]
 
 
-def _similar(place: Location) -> str:
+def similar(place: Location) -> str:
+    """A hint about a file or folder that does not exist, to be added to an error."""
     if not isinstance(place, Path) or place == STANDARD_INPUT:
         return ""
     if not place.parent.is_dir():

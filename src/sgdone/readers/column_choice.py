@@ -3,6 +3,7 @@
 import difflib
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -111,11 +112,9 @@ def choose_columns(names: list[str], options: ReadOptions) -> Columns:
 def _check_names(names: list[str], options: ReadOptions) -> None:
     if "" in names:
         raise options.error(f"column {names.index('') + 1} has no name: name it, or drop it (pandas: index=False)")
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
+    for name, count in Counter(names).most_common(1):
+        if count > 1:
             raise options.error(f"two columns are named {name!r}: rename or drop one")
-        seen.add(name)
 
 
 def _choose_features(names: list[str], others: set[str | None], options: ReadOptions) -> list[str]:

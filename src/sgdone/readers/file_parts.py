@@ -1,6 +1,6 @@
 """Files as parts that are read apart from each other: each a file, or some row groups of one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
@@ -28,27 +28,17 @@ _GROUPS = {"parquet": "row group", "arrow": "record batch"}
 @final
 @dataclass(frozen=True)
 class FilePart:
-    """Rows that are read apart from others; it can be sent to another process.
-
-    Parameters
-    ----------
-    options : ReadOptions
-        The file, and its columns.
-    format : str
-        Name of the reader.
-    size : int or None
-        Bytes of the file, if known.
-    first, last : int
-        The row groups from ``first`` to before ``last``; both 0 for the whole file.
-    types : dict
-        Types of the columns of row groups.
-    """
+    """Rows that are read apart from others; it can be sent to another process."""
 
     options: ReadOptions
+    #: Name of the reader.
     format: str
+    #: Bytes of the file, if known.
     size: int | None = None
+    #: The row groups from ``first`` to before ``last``; both 0 for the whole file.
     first: int = 0
     last: int = 0
+    #: Types of the columns of row groups.
     types: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -64,10 +54,16 @@ class FilePart:
     def read(self) -> Table:
         """The rows; those without a label are left out. A part may have no rows."""
         self._check_size()
+        reader = readers()[self.format]
+        if self.last:
+            assert reader.read_groups is not None
+            tables = reader.read_groups(self.options, range(self.first, self.last), self.types)
+        else:
+            tables = reader.parts([self.options])
         found, unlabelled = list[Table](), 0
-        for table in self._tables():
+        for table in tables:
             unlabelled += table.unlabelled
-            if table.X.shape[0]:
+            if table.n_rows:
                 found.append(table)
         if not found:
             names = self.options.features
@@ -75,13 +71,6 @@ class FilePart:
             return Table(X, np.empty(0), name=shown(self.options.path), unlabelled=unlabelled)
         made = concatenated(found)
         return replace(made, X=self._features(made.X), labelled=None, unlabelled=unlabelled)
-
-    def _tables(self) -> Iterator[Table]:
-        reader = readers()[self.format]
-        if self.last:
-            assert reader.read_groups is not None
-            return reader.read_groups(self.options, range(self.first, self.last), self.types)
-        return reader.parts([self.options])
 
     def _features(self, X: Any) -> Any:
         """Features whose types do not depend on the other parts of the table."""
@@ -126,25 +115,14 @@ class FileParts:
 
 
 def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
-    r"""List the parts of files. Only names of columns are read, and of Parquet and Arrow files the index.
+    """List the parts of files. Only names of columns are read, and of Parquet and Arrow files the index.
 
     Parquet files are divided at their row groups, and Arrow files at their record batches, unless they are compressed
     as a whole. Files of other formats are one part each.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from sgdone.readers.input_files import input_files
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for day in (1, 2):
-    ...     _ = (folder / f"day-{day}.csv").write_text(f"a,y\n{day},0\n{day}.5,1\n")
-    >>> found = input_files(folder)
-    >>> [part.read().X.to_pydict() for part in file_parts(found, ReadOptions(found[0].path)).parts]
-    [{'a': [1.0, 1.5]}, {'a': [2.0, 2.5]}]
     """
     # Absolute paths mean the same in other processes.
     paths = [file.path.absolute() if isinstance(file.path, Path) else file.path for file in files]
-    each = [replace(options, path=path) for path in paths]
+    each = [replace(options, path=path, part_of_table=True) for path in paths]
     for own in each:
         if not can_be_read_again(own.path):
             raise own.error("is a pipe or device, which several processes cannot read: give regular files")
@@ -153,10 +131,7 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
     if reader.layout is None:
         for own in each[1:]:
             head_of(own.path, 1)  # an error for a file that cannot be opened
-        whole = [
-            FilePart(replace(own, part_of_table=True), name, file.size) for own, file in zip(each, files, strict=True)
-        ]
-        return FileParts(whole, name, None)
+        return FileParts([FilePart(own, name, file.size) for own, file in zip(each, files, strict=True)], name, None)
     columns, n_groups, types = reader.layout(each)
     together = -(-sum(n_groups) // MOST_PARTS)
     label = options.label if options.label is not None else columns.label
@@ -168,14 +143,9 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
             weight=columns.weight,
             features=columns.features,
             drop=columns.dropped if name == "jsonl" else (),
-            part_of_table=True,
         )
-        if not count:
-            parts.append(FilePart(known, name, file.size))
-        parts += [
-            FilePart(known, name, file.size, first, min(count, first + together), types)
-            for first in range(0, count, max(1, together))
-        ]
+        groups = [(first, min(count, first + together), types) for first in range(0, count, max(1, together))]
+        parts += [FilePart(known, name, file.size, *group) for group in groups or [(0, 0, {})]]
     return FileParts(parts, name, columns)
 
 

@@ -1,6 +1,5 @@
 """Data files that paths, patterns, folders and addresses name, in an order that does not change."""
 
-import difflib
 import glob
 import os
 import re
@@ -12,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, final
 from urllib.parse import unquote, urlsplit
 
-from sgdone.readers.byte_streams import format_suffix
+from sgdone.readers.byte_streams import format_suffix, similar
 from sgdone.readers.locations import STANDARD_INPUT, Location, RemoteFile, shown
 from sgdone.readers.reader import readers
 from sgdone.readers.table import DataError
@@ -27,18 +26,7 @@ Given = str | os.PathLike[str] | RemoteFile
 
 
 def location(path: Given) -> Location:
-    """The place that a path or an address names.
-
-    Examples
-    --------
-    >>> location("file:///data/a%20b.csv").as_posix(), str(location("s3://clicks/day-1.csv"))
-    ('/data/a b.csv', 's3://clicks/day-1.csv')
-    >>> location("https://example.org/t.csv")
-    Traceback (most recent call last):
-        ...
-    sgdone.readers.table.DataError: https://example.org/t.csv: addresses with https: cannot be read: download the file \
-first. Supported are files and folders, - for standard input, and file:, abfs:, abfss:, gcs:, gs:, hdfs:, s3:, viewfs:
-    """
+    """The place that a path or an address names."""
     if isinstance(path, RemoteFile):
         return path
     text = os.fspath(path)
@@ -65,17 +53,7 @@ _WILDCARD = re.compile(r"[*?\[]")
 @final
 @dataclass(frozen=True)
 class InputFile:
-    """A data file.
-
-    Attributes
-    ----------
-    path : Path or RemoteFile
-        ``Path("-")`` is standard input.
-    size : int or None
-        Bytes, compressed if the file is; None for a pipe.
-    modified : int or None
-        Time of the last modification, in nanoseconds since 1970; None if unknown.
-    """
+    """A data file: its size in bytes, None for a pipe, and its last modification, in nanoseconds since 1970."""
 
     path: Location
     size: int | None = None
@@ -93,17 +71,6 @@ def input_files(given: Given | Iterable[Given]) -> list[InputFile]:
     ------
     DataError
         If nothing is found, or files of two formats in one folder.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for name in ("day-10.csv", "day-2.csv", "_notes.csv"):
-    ...     _ = (folder / name).write_text("a,y")
-    >>> [file.path.name for file in input_files(folder)]
-    ['day-2.csv', 'day-10.csv']
-    >>> total_bytes(input_files(folder / "*2.csv"))
-    3
     """
     several = [given] if isinstance(given, (str, os.PathLike, RemoteFile)) else given
     found = [file for one in several for file in _files_of(location(one))]
@@ -119,13 +86,7 @@ def total_bytes(files: Iterable[InputFile]) -> int | None:
 
 
 def natural_order(path: str) -> list[list[tuple[int, int, str]]]:
-    """A key that sorts paths by folder, and numbers in names by their value.
-
-    Examples
-    --------
-    >>> sorted(["b/1", "a10", "a9", "a"], key=natural_order)
-    ['a', 'a9', 'a10', 'b/1']
-    """
+    """A key that sorts paths by folder, and numbers in names by their value."""
     pieces = ([piece for piece in re.split(r"(\d+)", part) if piece] for part in path.replace(os.sep, "/").split("/"))
     return [
         [(0, int(piece), piece) if piece.isdecimal() and piece.isascii() else (1, 0, piece) for piece in part]
@@ -195,16 +156,11 @@ def _matching(pattern: Path, again: _Again) -> list[Path]:
     return files
 
 
-def _below(folder: Path, again: _Again, entered: dict[str, Path] | None = None) -> Iterator[Path]:
+def _below(folder: Path, again: _Again) -> list[Path]:
     """The files of a folder and its subfolders; those that links lead to again are added to ``again``."""
-    entered = {_real_name(folder): folder} if entered is None else entered
-    for path in sorted(folder.iterdir(), key=lambda path: natural_order(path.name)):
-        if path.name.startswith((".", "_")):
-            continue
-        if not path.is_dir():
-            yield path
-        elif _is_new(path, again, entered):
-            yield from _below(path, again, entered)
+    folders = _folders(folder, again, {_real_name(folder): folder}, hidden=(".", "_"))
+    paths = (path for each in folders for path in each.iterdir() if not path.name.startswith((".", "_")))
+    return sorted((path for path in paths if not path.is_dir()), key=lambda path: natural_order(str(path)))
 
 
 def _names_of(pattern: Path, again: _Again) -> Iterator[str]:
@@ -220,19 +176,17 @@ def _names_of(pattern: Path, again: _Again) -> Iterator[str]:
             yield from _names_of(Path(glob.escape(str(folder)), *rest), again)
 
 
-def _folders(folder: Path, again: _Again, entered: dict[str, Path]) -> Iterator[Path]:
-    """A folder and its subfolders."""
+def _folders(folder: Path, again: _Again, entered: dict[str, Path], hidden: tuple[str, ...] = (".",)) -> Iterator[Path]:
+    """A folder and its subfolders, each once, whatever links lead to it."""
     yield folder
-    for path in sorted(folder.iterdir()):
-        if path.is_dir() and not path.name.startswith(".") and _is_new(path, again, entered):
-            yield from _folders(path, again, entered)
-
-
-def _is_new(folder: Path, again: _Again, entered: dict[str, Path]) -> bool:
-    first = entered.setdefault(_real_name(folder), folder)
-    if first is not folder:
-        again.append((folder, first))
-    return first is folder
+    for path in sorted(folder.iterdir(), key=lambda path: natural_order(path.name)):
+        if path.name.startswith(hidden) or not path.is_dir():
+            continue
+        first = entered.setdefault(_real_name(path), path)
+        if first is path:
+            yield from _folders(path, again, entered, hidden)
+        else:
+            again.append((path, first))
 
 
 def _is_visible(path: Path, pattern: Path) -> bool:
@@ -270,10 +224,7 @@ def _hint(pattern: Path) -> str:
     for index in range(1, fixed + 1):
         if not Path(*parts[:index]).is_dir():
             missing = Path(*parts[:index])
-            near = missing.parent.is_dir() and difflib.get_close_matches(
-                missing.name, [path.name for path in missing.parent.iterdir()], n=1
-            )
-            return f": the folder {missing} does not exist" + (f"; did you mean {near[0]}?" if near else "")
+            return f": the folder {missing} does not exist{similar(missing)}"
     others = [path.name for path in _below(folder, [])] if folder.is_dir() else []
     return f": the folder {folder} has {others[0]}" if others else f": the folder {folder} has no data files"
 

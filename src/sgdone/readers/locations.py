@@ -23,14 +23,7 @@ STANDARD_INPUT = Path("-")
 @final
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of a remote file system, by its address; options may follow a question mark.
-
-    Examples
-    --------
-    >>> file = RemoteFile("s3://clicks/2026/day-1.csv.gz?region=eu-west-1")
-    >>> file.name, file.suffix, str(file)
-    ('day-1.csv.gz', '.gz', 's3://clicks/2026/day-1.csv.gz?region=eu-west-1')
-    """
+    """A file of a remote file system, by its address and options: ``s3://clicks/day-1.csv?region=eu-west-1``."""
 
     address: str
 
@@ -43,15 +36,6 @@ class RemoteFile:
         """The address, and what follows it: a question mark and options, or nothing."""
         plain, _, options = self.address.rpartition("?")
         return (plain, f"?{options}") if plain and "=" in options else (self.address, "")
-
-    @property
-    def suffix(self) -> str:
-        """The extension."""
-        return PurePosixPath(self.name).suffix
-
-    def with_suffix(self, suffix: str) -> PurePosixPath:
-        """The name with another extension."""
-        return PurePosixPath(self.name).with_suffix(suffix)
 
     def file_system(self) -> tuple[Any, str]:
         """The file system of pyarrow that has the file, and the path of the file there; failures are OSErrors."""
@@ -71,13 +55,7 @@ Location = Path | RemoteFile
 
 
 def shown(place: Location) -> str:
-    """A place as messages name it.
-
-    Examples
-    --------
-    >>> shown(Path("-")), shown(Path("t.csv"))
-    ('standard input', 't.csv')
-    """
+    """A place as messages name it."""
     return "standard input" if place == STANDARD_INPUT else str(place)
 
 
@@ -89,13 +67,7 @@ Numbers = range | NDArray[np.int64]
 
 
 def numbered(unit: str, numbers: Numbers) -> Place:
-    """Places of rows by their numbers.
-
-    Examples
-    --------
-    >>> numbered("line", range(2, 10_000))(1_000)
-    'line 1,002'
-    """
+    """Places of rows by their numbers: "line 1,002"."""
     return partial(_numbered, unit, numbers)
 
 

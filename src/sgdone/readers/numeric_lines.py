@@ -1,17 +1,15 @@
 """Lines with a row of numbers each, parsed by compiled loops in several threads: svmlight and Vowpal Wabbit."""
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import IO, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.kernels.machine_words import PADDING
+from sgdone.kernels.instructions import PADDING
 from sgdone.kernels.svmlight_text import AT, DOUBTFUL, ENTRIES, FULL, LINES, ROWS
-from sgdone.machine.threads import n_threads
+from sgdone.machine.threads import mapped, n_threads
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
@@ -29,19 +27,7 @@ _NEWLINE = 10
 @final
 @dataclass(eq=False)
 class LineBlock:
-    """Whole lines of a file.
-
-    Attributes
-    ----------
-    options : ReadOptions
-        Those of the file.
-    data : ndarray of uint8
-        The lines, and at least `PADDING` zeros.
-    end : int
-        Number of bytes of the lines, the last of which is a newline.
-    used : int
-        Number of bytes that are in use, with the lines that were added.
-    """
+    """Whole lines of a file up to ``end``, lines that were added up to ``used``, and at least `PADDING` zeros."""
 
     options: ReadOptions
     data: NDArray[np.uint8]
@@ -62,7 +48,7 @@ class LineBlock:
         """Add a line after the others; returns where it begins and ends."""
         first, last = self.used, self.used + len(line) + 1
         if last + PADDING > self.data.size:
-            self.data = _enlarged(self.data, 2 * last + PADDING)
+            self.data = _enlarged(self.data, 2 * (last + PADDING))
         self.data[first : last - 1] = np.frombuffer(line, dtype=np.uint8)
         self.data[last - 1] = _NEWLINE
         self.data[last : last + PADDING] = 0
@@ -111,9 +97,9 @@ def _padded(data: NDArray[np.uint8], end: int) -> NDArray[np.uint8]:
     return data
 
 
-def _enlarged(data: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    larger = _room(size, ReusedArrays())
-    larger[: data.size] = data
+def _enlarged(array: NDArray[Any], size: int) -> NDArray[Any]:
+    larger = np.empty(size, dtype=array.dtype)
+    larger[: array.size] = array
     return larger
 
 
@@ -183,14 +169,8 @@ class RowArrays:
     def fill(self, block: LineBlock, loop: Callable[[Any, Any], int], rewritten: Callable[[bytes], bytes]) -> None:
         """Read all lines of a block.
 
-        Parameters
-        ----------
-        block : LineBlock
-            The lines.
-        loop : callable
-            Reads lines from ``progress`` on to an end, given the bytes and the end, and returns why it stopped.
-        rewritten : callable
-            Writes a line that the loop cannot read in a way that it can, or raises ValueError with what is wrong.
+        ``loop`` reads from ``progress`` on to an end, given the bytes and the end, and returns why it stopped.
+        ``rewritten`` writes a line that it cannot read in a way that it can, or raises ValueError with what is wrong.
         """
         while self._run(block, block.end, loop) == DOUBTFUL:
             at = int(self.progress[AT])
@@ -210,16 +190,10 @@ class RowArrays:
             if stopped != FULL:
                 return stopped
             if self.n_rows == self.indptr.size - 1:
-                self.rows = {name: _doubled(array) for name, array in self.rows.items()}
+                self.rows = {name: _enlarged(array, 2 * array.size) for name, array in self.rows.items()}
                 self.indptr = np.concatenate([self.indptr, np.zeros(self.indptr.size - 1, dtype=np.int32)])
             else:
-                self.entries = {name: _doubled(array) for name, array in self.entries.items()}
-
-
-def _doubled(array: NDArray[Any]) -> NDArray[Any]:
-    larger = np.empty(2 * array.size, dtype=array.dtype)
-    larger[: array.size] = array
-    return larger
+                self.entries = {name: _enlarged(array, 2 * array.size) for name, array in self.entries.items()}
 
 
 def parsed_blocks(
@@ -229,45 +203,35 @@ def parsed_blocks(
 
     An error names the first line that is wrong, whatever the number of threads.
     """
-    threads = n_threads()
-    pool = ThreadPoolExecutor(threads)
-    blocks = line_blocks(files)
-    waiting = deque[tuple[LineBlock, Future[RowArrays]]]()
+    failures = list[Exception]()
+
+    def blocks() -> Iterator[LineBlock]:
+        try:
+            yield from line_blocks(files)
+        except Exception as error:  # raised after the lines before it, some of which may be wrong
+            failures.append(error)
+
+    def parsed(block: LineBlock) -> tuple[LineBlock, RowArrays | LineError]:
+        try:
+            return block, parse(block)
+        except LineError as error:
+            return block, error
+
     current, lines, n_rows = None, 0, 0
-    failure: Exception | None = None
-    try:
-        more = True
-        while more or waiting:
-            while more and len(waiting) <= threads:
-                try:
-                    block = next(blocks)
-                except StopIteration:
-                    more = False
-                except Exception as error:  # after the lines before it, some of which may be wrong
-                    more, failure = False, error
-                else:
-                    waiting.append((block, pool.submit(parse, block)))
-            if waiting:
-                block, future = waiting.popleft()
-                if block.options is not current:
-                    current, lines = block.options, 0
-                try:
-                    rows = future.result()
-                except LineError as error:
-                    place = f"line {lines + error.line + 1:,}"
-                    raise block.options.error(error.problem, place=place) from error
-                first = lines + 1
-                lines += rows.n_lines
-                n_rows += rows.n_rows
-                if rows.n_rows:
-                    yield block, rows, in_file(block.options.path, numbered("line", _lines(block, rows, first)))
-        if failure is not None:
-            raise failure
-        if n_rows == 0 and not files[0].part_of_table:
-            raise files[0].error("contains no rows")
-    finally:
-        pool.shutdown(cancel_futures=True)
-        blocks.close()
+    for block, rows in mapped(parsed, blocks(), max(2, n_threads())):  # of two threads one reads the file
+        if block.options is not current:
+            current, lines = block.options, 0
+        if isinstance(rows, LineError):
+            raise block.options.error(rows.problem, place=f"line {lines + rows.line + 1:,}") from rows
+        first = lines + 1
+        lines += rows.n_lines
+        n_rows += rows.n_rows
+        if rows.n_rows:
+            yield block, rows, in_file(block.options.path, numbered("line", _lines(block, rows, first)))
+    if failures:
+        raise failures[0]
+    if n_rows == 0 and not files[0].part_of_table:
+        raise files[0].error("contains no rows")
 
 
 def _lines(block: LineBlock, rows: RowArrays, first: int) -> Numbers:

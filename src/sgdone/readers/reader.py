@@ -11,20 +11,12 @@ from sgdone.readers.table import ReadOptions, Table
 
 
 class FileLayout(NamedTuple):
-    """Columns and groups of rows of several files, known before their rows are read.
-
-    Attributes
-    ----------
-    columns : Columns
-        What the columns are for.
-    n_groups : list of int
-        Of each file, the number of groups of rows that can be read apart from each other; 0 if it is read whole.
-    types : dict
-        Types of the columns that all files have in common; empty if each file has its own.
-    """
+    """Columns and groups of rows of several files, known before their rows are read."""
 
     columns: Columns
+    #: Of each file, the number of groups of rows that can be read apart from each other; 0 if it is read whole.
     n_groups: list[int]
+    #: Types of the columns that all files have in common; empty if each file has its own.
     types: Mapping[str, Any] = {}
 
 

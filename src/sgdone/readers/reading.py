@@ -17,29 +17,9 @@ _HEAD = 2**16
 
 
 def read(path: Given, options: ReadOptions | None = None, **changes: Any) -> Table:
-    r"""Read a file of features and labels.
+    r"""Read a file of features and labels; ``changes`` are options in place of those of ``options``.
 
     All cells of a column of a CSV file decide its type: see :mod:`sgdone.readers.formats.csv.columns`.
-
-    Parameters
-    ----------
-    path : path
-        A svmlight, Vowpal Wabbit, CSV, Parquet, Arrow or JSON lines file, or its address, such as
-        ``s3://clicks/day-1.csv``.
-    options : ReadOptions, optional
-        How to read it; ``path`` is ignored.
-    **changes
-        Options by name, in place of those of ``options``.
-
-    Returns
-    -------
-    Table
-        Features, labels and their names.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be used; the message names the line and the column.
 
     Examples
     --------
@@ -68,23 +48,10 @@ def read(path: Given, options: ReadOptions | None = None, **changes: Any) -> Tab
 
 
 def read_parts(files: Sequence[InputFile], options: ReadOptions) -> Iterator[Table]:
-    r"""Read the rows of several files as one table, a few megabytes at a time.
+    """Read the rows of several files as one table, a few megabytes at a time.
 
-    All tables have the same columns, of the same types; ``labelled`` and errors count rows as explained for
-    :func:`read`, ``labelled`` from the first row of each part. If rows without labels are skipped, a table may have no
-    rows. Standard input and pipes can be read once.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from sgdone.readers.input_files import input_files
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for day in (1, 2):
-    ...     _ = (folder / f"day-{day}.csv").write_text(f"a,y\n{day},0\n{day}.5,1\n")
-    >>> files = input_files(folder)
-    >>> [table.X.to_pydict() for table in read_parts(files, ReadOptions(files[0].path))]
-    [{'a': [1.0, 1.5]}, {'a': [2.0, 2.5]}]
+    All tables have the same columns, of the same types; ``labelled`` counts from the first row of each part. If rows
+    without labels are skipped, a table may have no rows. Standard input and pipes can be read once.
     """
     each = [replace(options, path=file.path) for file in files]
     name = same_format(each)
@@ -102,27 +69,17 @@ def same_format(files: Sequence[ReadOptions]) -> str:
 
 
 def _with_rows(tables: Iterator[Table], options: ReadOptions) -> Iterator[Table]:
-    """The tables, and an error at their end if all rows have been skipped."""
-    n_rows = 0
+    """The tables, and an error at their end if there are no rows, or all have been skipped."""
+    sizes = []
     for table in tables:
-        n_rows += table.X.shape[0]
+        sizes.append(table.n_rows)
         yield table
-    if n_rows == 0:
-        raise options.error("no row has a label: give files with labels")
+    if not any(sizes):
+        raise options.error("no row has a label: give files with labels" if sizes else "has column names but no rows")
 
 
 def read_as_written(path: Given, columns: Sequence[str], **options: Any) -> dict[str, list[str]]:
-    r"""Read columns of a CSV or Parquet file as strings, as they are written; missing values are empty strings.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> file = Path(tempfile.mkdtemp()) / "t.csv"
-    >>> _ = file.write_text("id,a\nNA,1\n007,2\n")
-    >>> read_as_written(file, ["id"])
-    {'id': ['NA', '007']}
-    """
+    r"""Read columns of a CSV or Parquet file as strings, as they are written; missing values are empty strings."""
     how = ReadOptions(location(path), features=columns, require_label=False, **options)
     found: dict[str, list[str]] = {}
     for part in written_parts([InputFile(how.path)], how):

@@ -92,14 +92,10 @@ def batches(
         weight=weight,
         features=columns,
         drop=drop,
-        cache=_folder(cache),
+        cache=None if cache is None else Path(cache),
         max_memory=max_memory,
     )
     return BatchInput(rows, options)
-
-
-def _folder(cache: str | os.PathLike[str] | None) -> Path | None:
-    return None if cache is None else Path(cache)
 
 
 @final
@@ -114,14 +110,17 @@ class BatchInput(RowInput):
         self.max_memory, self.cache = self._options.max_memory, self._options.cache
 
     def tables(self, *, labelled: bool = True) -> Iterator[Table]:
-        """The batches, each as a table."""
+        """The batches, each as a table with the columns of the first one, in its order."""
         batches, self._batches = self._batches, None
         if batches is None:
             raise ValueError("these batches were read before: make new ones, or give cache= to read them several times")
-        made = BatchTables(replace(self._options, require_label=labelled))
+        options, first = replace(self._options, require_label=labelled), None
         for number, batch in enumerate(batches):
-            table = made.table(batch, number)
-            if table.X.shape[0]:
+            table = _of_arrays(batch, number) if isinstance(batch, tuple) else _of_frame(batch, number, options)
+            if first is None:
+                first = table.X.schema if isinstance(table.X, pa.Table) else table.X[:0]
+            table = replace(table, X=_like_first(table.X, first, number))
+            if table.n_rows:
                 yield table
 
     def identity(self) -> dict[str, Any]:
@@ -157,59 +156,31 @@ def _size(table: Table) -> float:
     return float(12 * X.nnz + 8 * X.shape[0] if hasattr(X, "nnz") else X.nbytes)
 
 
-@final
-class BatchTables:
-    """Makes tables of batches; all have the columns of the first one, in its order.
+def _of_frame(batch: Any, number: int, options: ReadOptions) -> Table:
+    if not is_frame(batch):
+        raise TypeError(
+            f"batch {number} is a {type(batch).__name__}: give data frames with label=, or tuples (X, y) or "
+            "(X, y, sample_weight)"
+        )
+    table = arrow_table(batch)
+    columns = choose_columns(table.column_names, options)
+    made = assemble(table, columns, options, lambda row: f"batch {number}, row {row}")
+    return replace(made, X=_with_doubles(made.X))
 
-    Examples
-    --------
-    >>> made = BatchTables(ReadOptions(Path("batch")))
-    >>> made.table((np.ones((2, 3)), [0, 1]), 0).X.shape
-    (2, 3)
-    >>> made.table((np.ones((2, 4)), [0, 1]), 1)
-    Traceback (most recent call last):
-        ...
-    ValueError: batch 1 has 4 columns, and the first batch has 3: give all batches the same columns
-    """
 
-    def __init__(self, options: ReadOptions) -> None:
-        self._options = options
-        self._first: Any = None
-
-    def table(self, batch: Any, number: int) -> Table:
-        """The table of a batch."""
-        table = _of_arrays(batch, number) if isinstance(batch, tuple) else self._of_frame(batch, number)
-        if self._first is None:
-            self._first = table.X.schema if isinstance(table.X, pa.Table) else table.X[:0]
-            return table
-        return replace(table, X=self._like_first(table.X, number))
-
-    def _of_frame(self, batch: Any, number: int) -> Table:
-        if isinstance(batch, pa.RecordBatch):
-            batch = pa.Table.from_batches([batch])
-        if not is_frame(batch):
-            raise TypeError(
-                f"batch {number} is a {type(batch).__name__}: give data frames with label=, or tuples (X, y) or "
-                "(X, y, sample_weight)"
-            )
-        table = arrow_table(batch)
-        columns = choose_columns(table.column_names, self._options)
-        made = assemble(table, columns, self._options, lambda row: f"batch {number}, row {row}")
-        return replace(made, X=_with_doubles(made.X))
-
-    def _like_first(self, X: Any, number: int) -> Any:
-        first = self._first
-        if _kind(X) != _kind(first):
-            raise ValueError(f"batch {number} is {_kind(X)}, and the first batch is {_kind(first)}: give one kind")
-        if isinstance(X, pa.Table):
-            return _like_schema(X, first, number)
-        # Sparse columns that come later are new features.
-        if not sparse.issparse(X) and X.shape[1] != first.shape[1]:
-            raise ValueError(
-                f"batch {number} has {X.shape[1]:,} columns, and the first batch has {first.shape[1]:,}: give all "
-                "batches the same columns"
-            )
-        return X
+def _like_first(X: Any, first: Any, number: int) -> Any:
+    """The features with the columns of the first batch, or an error; of frames ``first`` is the schema."""
+    if _kind(X) != _kind(first):
+        raise ValueError(f"batch {number} is {_kind(X)}, and the first batch is {_kind(first)}: give one kind")
+    if isinstance(X, pa.Table):
+        return _like_schema(X, first, number)
+    # Sparse columns that come later are new features.
+    if not sparse.issparse(X) and X.shape[1] != first.shape[1]:
+        raise ValueError(
+            f"batch {number} has {X.shape[1]:,} columns, and the first batch has {first.shape[1]:,}: give all "
+            "batches the same columns"
+        )
+    return X
 
 
 def _with_doubles(table: Any) -> Any:
@@ -380,7 +351,7 @@ def files(
         zero_based=zero_based,
         bits=bits,
         format=format,
-        cache=_folder(cache),
+        cache=None if cache is None else Path(cache),
         max_memory=max_memory,
         skip_unlabelled=True,
     )

@@ -25,48 +25,31 @@ class DataError(ValueError):
 @final
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows with labels and weights, and where they are from: a file, a part of one, a batch or a data set.
+    """Rows with labels and weights, and where they are from: a file, a part of one, a batch or a data set."""
 
-    Attributes
-    ----------
-    X : pyarrow.Table, ndarray, scipy.sparse.csr_array or MixedMatrix
-        Columns of CSV or Parquet files, each of one type, with nulls for missing values; or numbers. Those of files are
-        finite, unless others are allowed.
-    y : ndarray of shape (n_rows,) or None
-        Labels: numbers, booleans or strings, as in the file. None for a file without labels.
-    feature_names, label_name
-        Names of the columns; None if the format has none. A svmlight file whose largest index is far beyond the number
-        of indices that occur has columns for these only: ``feature 7``, ``feature 2000000000``. Read its test file with
-        ``features=table.feature_names``.
-    name : str
-        Name of the file or data set in messages.
-    zero_based : bool or None
-        For svmlight, whether indices start at 0. A test file must be read like its training file.
-    weights : ndarray of shape (n_rows,) or None
-        The column of weights.
-    dropped : list of str
-        Columns that were left out on request.
-    labelled : ndarray of int or None
-        The rows of the file that have a label, if others were skipped; None if there are no others.
-    unlabelled : int
-        Number of rows that were skipped.
-    place : callable or None
-        Maps a row of the table to its place: "clicks.csv, line 18".
-    class_names, task, subset
-        For data sets by name: the names of the classes, the task, and which rows these are.
-    """
-
+    #: An Arrow table with nulls for missing values, or numbers in an array, a CSR array or a `MixedMatrix`. Those of
+    #: files are finite, unless others are allowed.
     X: Any
+    #: Labels: numbers, booleans or strings, as in the file. None for a file without labels.
     y: NDArray[Any] | None
+    #: Names of the columns; None if the format has none. A svmlight file whose largest index is far beyond the number
+    #: of indices that occur has columns for these only: ``feature 7``, ``feature 2000000000``. Read its test file with
+    #: ``features=table.feature_names``.
     feature_names: list[str] | None = None
     label_name: str | None = None
+    #: Name of the file or data set in messages.
     name: str = ""
+    #: For svmlight, whether indices start at 0. A test file must be read like its training file.
     zero_based: bool | None = None
     weights: NDArray[np.float64] | None = None
+    #: Columns that were left out on request.
     dropped: list[str] = field(default_factory=list)
+    #: The rows of the file that have a label, if others were skipped, and the number of those.
     labelled: NDArray[np.int64] | None = None
     unlabelled: int = 0
+    #: Maps a row of the table to its place: "clicks.csv, line 18".
     place: Place | None = None
+    #: For data sets by name: the names of the classes, the task, and which rows these are.
     class_names: list[str] | None = None
     task: Task | None = None
     subset: Literal["train", "test"] | None = None
@@ -92,14 +75,7 @@ class Table:
         return self.name if self.place is None else self.place(row)
 
     def at(self, rows: NDArray[Any] | slice) -> "Table":
-        """Some of the rows: by their numbers, a mask, or a slice without a step.
-
-        Examples
-        --------
-        >>> rows = Table(np.eye(3), np.arange(3))
-        >>> rows.at(np.array([2, 0])).y, rows.at(np.array([True, False, True])).y, rows.at(slice(1, 3)).y
-        (array([2, 0]), array([0, 2]), array([1, 2]))
-        """
+        """Some of the rows: by their numbers, a mask, or a slice without a step."""
         if isinstance(rows, slice):
             numbers: Any = range(self.n_rows)[rows]
             X = self.X.slice(numbers.start, len(numbers)) if isinstance(self.X, pa.Table) else self.X[rows]
@@ -127,79 +103,57 @@ _MOST_BITS = 31
 @final
 @dataclass(frozen=True)
 class ReadOptions:
-    """How files are read. All readers and the command take these options; defaults and checks are here.
+    """Options of reading files, for all readers and the command; defaults and checks are here."""
 
-    Attributes
-    ----------
-    path : Path or RemoteFile
-        The file; of several, the one that is read at present.
-    label : str, optional
-        Name of the label column, or a condition on a column of numbers, such as ``"delay > 15"``, whose labels are True
-        and False. By default the column named label, target, y or class.
-    require_label : bool, default=True
-        Whether to raise an error for a file without labels. If False, ``y`` of a file in which labels are missing is
-        None.
-    skip_unlabelled : bool, default=False
-        Whether rows without a label are skipped, if others have one; ``labelled`` of the table then has the numbers of
-        the others. If False, a missing label raises an error.
-    features : sequence of str, optional
-        The feature columns to read, in this order; others are ignored. By default all but the label. For svmlight,
-        ``feature 7`` is the column of index 7; for Vowpal Wabbit, ``f^age`` is the feature ``age`` of the namespace
-        ``f``.
-    n_features : int, optional
-        Expected number of features. For svmlight, the largest number of features allowed and the number of
-        columns of ``X``.
-    zero_based : bool, default=False
-        Whether the indices of a svmlight file start at 0. This is not inferred, because a training file and
-        its test file must agree.
-    allow_missing : bool, default=False
-        Whether features may be infinite, and those of a svmlight file NaN. If False, such a value raises an error.
-        Missing values in the columns of CSV and Parquet files are always allowed.
-    drop : sequence of str, optional
-        Columns to leave out. Each is a name, or several names with commas between them.
-    weight : str, optional
-        Name of the column with the weights of the rows, which is not a feature. It may be absent from a file that
-        needs no labels.
-    as_strings : collection of str, optional
-        Columns of a CSV file that stay strings, whatever their cells are.
-    separator : str, optional
-        Separator of the cells of a CSV file. By default a comma, tab or semicolon, whichever is in the first line.
-    header : bool, default=True
-        Whether the first line of a CSV file names the columns. If not, they are named x1, x2, …, and their numbers
-        are names too.
-    bits : int, optional
-        For Vowpal Wabbit, features are hashed to 2**bits columns, as Vowpal Wabbit does; for svmlight, columns are
-        taken modulo 2**bits. By default each feature has a column.
-    format : {"arrow", "csv", "jsonl", "parquet", "svmlight", "vw"}, optional
-        By default inferred from the file extension or, failing that, from the first lines.
-    max_memory : int, default=1_000_000_000
-        Bytes that the buffers of a fit may take: rows that need more than a quarter are read in parts.
-    cache : Path, optional
-        Folder for the encoded rows of a fit that reads them several times. By default the user's cache folder.
-    part_of_table : bool, default=False
-        Whether further rows of the same table are elsewhere: a file may have no rows, no labels, and none of the keys.
-    on_bytes : callable, optional
-        Called with the number of bytes of the file (compressed, if it is) read since the last call.
-    """
-
+    #: The file; of several, the one that is read at present.
     path: Location = STANDARD_INPUT
+    #: Name of the label column, or a condition on a column of numbers, such as ``"delay > 15"``, whose labels are True
+    #: and False. By default the column named label, target, y or class.
     label: str | None = None
+    #: Whether to raise an error for a file without labels. If False, ``y`` of a file in which labels are missing is
+    #: None.
     require_label: bool = True
+    #: Whether rows without a label are skipped, if others have one; ``labelled`` of the table then has the numbers of
+    #: the others. If False, a missing label raises an error.
     skip_unlabelled: bool = False
+    #: The feature columns to read, in this order; others are ignored. By default all but the label. For svmlight,
+    #: ``feature 7`` is the column of index 7; for Vowpal Wabbit, ``f^age`` is the feature ``age`` of the namespace
+    #: ``f``.
     features: Sequence[str] | None = None
+    #: Expected number of features. For svmlight, the largest number of features allowed and the number of columns of
+    #: ``X``.
     n_features: int | None = None
+    #: Whether the indices of a svmlight file start at 0. This is not inferred, because a training file and its test
+    #: file must agree.
     zero_based: bool = False
+    #: Whether features may be infinite, and those of a svmlight file NaN. If False, such a value raises an error.
+    #: Missing values in the columns of CSV and Parquet files are always allowed.
     allow_missing: bool = False
+    #: Columns to leave out. Each is a name, or several names with commas between them.
     drop: Sequence[str] = ()
+    #: Name of the column with the weights of the rows, which is not a feature. It may be absent from a file that needs
+    #: no labels.
     weight: str | None = None
+    #: Columns of a CSV file that stay strings, whatever their cells are.
     as_strings: Collection[str] = ()
+    #: Separator of the cells of a CSV file. By default a comma, tab or semicolon, whichever is in the first line.
     separator: str | None = None
+    #: Whether the first line of a CSV file names the columns. If not, they are named x1, x2, …, and their numbers are
+    #: names too.
     header: bool = True
+    #: For Vowpal Wabbit, features are hashed to 2**bits columns, as Vowpal Wabbit does; for svmlight, columns are taken
+    #: modulo 2**bits. By default each feature has a column.
     bits: int | None = None
+    #: "arrow", "csv", "jsonl", "parquet", "svmlight" or "vw"; by default inferred from the file extension or, failing
+    #: that, from the first lines.
     format: str | None = None
+    #: Bytes that the buffers of a fit may take: rows that need more than a quarter are read in parts.
     max_memory: int = MAX_MEMORY
+    #: Folder for the encoded rows of a fit that reads them several times. By default the user's cache folder.
     cache: Path | None = None
+    #: Whether further rows of the same table are elsewhere: a file may have no rows, no labels, and none of the keys.
     part_of_table: bool = False
+    #: Called with the number of bytes of the file (compressed, if it is) read since the last call.
     on_bytes: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
@@ -249,13 +203,7 @@ def errors_located(place: Place | None) -> Iterator[None]:
 
 
 def shortened(text: str, limit: int = 60) -> str:
-    """The text, or its beginning and its length if it is long.
-
-    Examples
-    --------
-    >>> shortened("0123456789" * 500, limit=10)
-    '0123456789… (5,000 characters)'
-    """
+    """The text, or its beginning and its length if it is long."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 

@@ -81,7 +81,7 @@ def check_space(folder: Path, n_bytes: int) -> None:
 
 @final
 @dataclass(frozen=True)
-class Place:
+class PiecePlace:
     """Where a piece lies in the file, and what it is like."""
 
     offset: int
@@ -97,57 +97,29 @@ class BlockCache:
     """Pieces of blocks that were written once and can be read in any order.
 
     The file has no name until it is complete, so that nothing is left of a run that is killed; it never has one if it
-    is not to be kept.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the file is.
-    name : str, optional
-        Name of the file, if it is to be kept.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     cache = BlockCache(Path(folder))
-    ...     hashes, numbers = np.arange(2, dtype=np.uint64), np.arange(2)
-    ...     cache.write(NumberedRows(np.eye(2), np.array([1.0, -1.0]), None, hashes, numbers))
-    ...     block = cache.read(0)
-    ...     cache.close()
-    >>> block.X
-    array([[1., 0.],
-           [0., 1.]])
+    is not to be kept: then it has no ``name``.
     """
 
     def __init__(self, folder: Path, name: str | None = None) -> None:
         self.folder, self._name = folder, name
         self._file, self._partial = _new_file(folder, name)
-        self._places: list[Place] = []
-        self._roles: NDArray[np.int32] | None = None
+        #: Where the pieces are, and roles of the columns of the last block.
+        self.places: list[PiecePlace] = []
+        self.roles: NDArray[np.int32] | None = None
         self._end = 0
 
     @classmethod
-    def of_file(cls, path: Path, places: Sequence[Place], roles: NDArray[np.int32] | None) -> "BlockCache":
+    def of_file(cls, path: Path, places: Sequence[PiecePlace], roles: NDArray[np.int32] | None) -> "BlockCache":
         """The blocks of a file that was kept."""
         made = cls.__new__(cls)
         made.folder, made._name, made._partial = path.parent, path.name, None
         made._file = path.open("rb", buffering=0)
-        made._places, made._roles = list(places), roles
+        made.places, made.roles = list(places), roles
         made._end = places[-1].offset + places[-1].length if places else 0
         if os.fstat(made._file.fileno()).st_size < made._end:
             made._file.close()
             raise CacheError(f"{path} is cut short: delete the folder {path.parent} and start again")
         return made
-
-    @property
-    def places(self) -> list["Place"]:
-        """Where the pieces are."""
-        return list(self._places)
-
-    @property
-    def roles(self) -> NDArray[np.int32] | None:
-        """Roles of the columns of the last block."""
-        return self._roles
 
     def keep(self) -> Path:
         """Give the file its name, once it is complete."""
@@ -167,12 +139,7 @@ class BlockCache:
         return target
 
     def __len__(self) -> int:
-        return len(self._places)
-
-    @property
-    def n_bytes(self) -> int:
-        """Size of the file."""
-        return self._end
+        return len(self.places)
 
     def write(self, block: NumberedRows) -> None:
         """Append a piece."""
@@ -186,14 +153,14 @@ class BlockCache:
                 f"the cache in {self.folder} cannot be written ({error.strerror}): free some space, or give another "
                 "folder with cache="
             ) from error
-        place = Place(self._end, message.size, block.n_rows, block.n_features, n_dense, int(block.numbers[0]))
-        self._places.append(place)
-        self._roles = block.roles  # columns are only ever appended
+        place = PiecePlace(self._end, message.size, block.n_rows, block.n_features, n_dense, int(block.numbers[0]))
+        self.places.append(place)
+        self.roles = block.roles  # columns are only ever appended
         self._end += -(-message.size // _ALIGNMENT) * _ALIGNMENT
 
     def read(self, number: int) -> NumberedRows:
         """A piece, by its number; the arrays are its own."""
-        place = self._places[number]
+        place = self.places[number]
         buffer = np.empty(place.length, dtype=np.uint8)
         view, done = memoryview(buffer.data), 0
         while done < place.length:
@@ -201,7 +168,7 @@ class BlockCache:
             if not count:
                 raise CacheError(f"the cache in {self.folder} is cut short: it was changed by another program")
             done += count
-        roles = None if self._roles is None else self._roles[: place.n_features]
+        roles = None if self.roles is None else self.roles[: place.n_features]
         return _block(buffer, place, roles)
 
     def in_order(self) -> Iterator[NumberedRows]:
@@ -237,7 +204,7 @@ def _message(block: NumberedRows) -> tuple[pa.Buffer, int]:
     return sink.getvalue(), n_dense
 
 
-def _block(buffer: NDArray[np.uint8], place: Place, roles: NDArray[np.int32] | None) -> NumberedRows:
+def _block(buffer: NDArray[np.uint8], place: PiecePlace, roles: NDArray[np.int32] | None) -> NumberedRows:
     with pa.ipc.open_stream(pa.py_buffer(buffer)) as reader:
         batch = reader.read_next_batch()
     names, X = batch.schema.names, None

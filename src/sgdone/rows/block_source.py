@@ -3,13 +3,14 @@
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 
 from sgdone.machine.threads import in_background
 from sgdone.matrices.stacking import ReusedArrays, widened
-from sgdone.rows.blocks import PIECES, NumberedRows, in_groups, joined
+from sgdone.rows.block_cache import BlockCache
+from sgdone.rows.blocks import PIECES, ArrayBlocks, NumberedRows, in_groups, joined
 from sgdone.rows.rows import Block, Order, Rows
 from sgdone.rows.source import Source, in_order, shuffled
 from sgdone.rows.validation_rows import HashedValidation, ValidationRows
@@ -18,21 +19,6 @@ from sgdone.rows.validation_rows import HashedValidation, ValidationRows
 _MOST_BLOCKS = 8
 #: Blocks that are read ahead of training.
 _AHEAD = 1
-
-
-class KeptBlocks(Protocol):
-    """Pieces of blocks that can be read again in any order."""
-
-    def write(self, block: NumberedRows) -> None:
-        """Append a piece."""
-
-    def read(self, number: int) -> NumberedRows:
-        """A piece, by its number."""
-
-    def __len__(self) -> int: ...
-
-    def close(self) -> None:
-        """Release files."""
 
 
 @final
@@ -44,30 +30,14 @@ class BlockSource(Source):
     number of the pass. Validation rows are chosen by a keyed hash (`sgdone.rows.validation_rows.HashedValidation`):
     the first pass leaves them out.
 
-    Parameters
-    ----------
-    first_pass : callable
-        Returns an iterator over the blocks, in order.
-    cache : KeptBlocks or None
-        Where blocks are kept for later passes. None allows one pass only.
-    on_complete : callable, optional
-        Called when the last block has been written to the cache.
-    seed : int
-        Decides orders, and which rows are validation rows.
-    shuffle : bool
-        Whether rows are permuted and pieces of blocks drawn at random.
-    endless : bool
-        Whether the rows may never end.
-    buffer_bytes : int
-        Size of the buffer.
-    feature_names : sequence, optional
-        Names, or numbers, of the features for messages.
+    ``first_pass`` returns an iterator over the blocks, in order. They are kept in the ``cache``, without which there is
+    one pass only; ``on_complete`` is called when the last one has been written.
     """
 
     def __init__(
         self,
         first_pass: Callable[[], Iterator[NumberedRows]],
-        cache: KeptBlocks | None,
+        cache: BlockCache | ArrayBlocks | None,
         *,
         on_complete: Callable[[], None] | None = None,
         seed: int,
@@ -133,8 +103,7 @@ class BlockSource(Source):
         """All rows again, from the cache."""
         cache = self._cache
         assert cache is not None
-        read = in_background(map(joined, in_groups(map(cache.read, range(len(cache))), PIECES)), _AHEAD)
-        with closing(read):
+        with closing(in_background(cache.in_order(), _AHEAD)) as read:
             for rows in read:
                 matrix = Rows.of(widened(rows.X, n_features), names=self.feature_names, roles=rows.roles, unique=True)
                 yield Block.of(matrix, rows.labels, rows.weights)

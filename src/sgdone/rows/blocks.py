@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.kernels.csr_entries import NO_NUMBER, make_number_columns
+from sgdone.kernels.csr_entries import NO_NUMBER, number_columns
 from sgdone.machine.memory import check_training_memory
 from sgdone.matrices.csr import as_unsigned, csr_of, with_unique_entries
 from sgdone.matrices.mixed_matrix import MixedMatrix
@@ -22,29 +22,17 @@ from sgdone.tables import Encoded, TableEncoding
 
 #: Rows in a block, unless they are so wide that a block would not fit into its share of memory.
 BLOCK_ROWS = 65_536
-
-
 #: Pieces of a block that later passes read by themselves: a buffer of pieces from all over the rows is a better sample
 #: of them than one of a few blocks, above all if the rows are sorted.
 PIECES = 16
-
-
 #: Share of the memory that one block may take.
 _BLOCK_SHARE = 1 / 16
-
-
 #: Values below this have squares that can be added up in any number.
 _LARGE = 1e140
-
-
 #: Smallest block, and the number of rows whose size is measured, or the share of the memory that they may take.
 _FEWEST_ROWS, _MEASURED_ROWS, _MEASURED_SHARE = 256, 4096, 1 / 8
-
-
 #: Bytes of a column that may never appear: its number, and its coefficient in the fitted model.
 _COLUMN_BYTES = 12
-
-
 #: Columns for which there is room at first.
 _ROOM = 1 << 10
 
@@ -56,28 +44,19 @@ class NumberedRows:
 
     They become the `sgdone.rows.rows.Block` that is trained on, which adds an order. What they have and it does not are
     numbers and hashes, which tell which of them are validation rows.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array or MixedMatrix
-        Features; no row has a column twice.
-    labels : ndarray of float64
-        −1 and 1, class numbers, or targets.
-    weights : ndarray of float64 or None
-        Sample weights; None if all are 1.
-    hashes : ndarray of uint64
-        Hashes of the rows as they were before they were encoded.
-    numbers : ndarray of int64
-        Global numbers of the rows.
-    roles : ndarray of int32 or None
-        What the columns are part of, as in `sgdone.rows.rows.ENTRIES`.
     """
 
+    #: Features, in an array, a CSR array or a `MixedMatrix`; no row has a column twice.
     X: Any
+    #: −1 and 1, class numbers, or targets.
     labels: NDArray[np.float64]
+    #: Sample weights; None if all are 1.
     weights: NDArray[np.float64] | None
+    #: Hashes of the rows as they were before they were encoded.
     hashes: NDArray[np.uint64]
+    #: Global numbers of the rows.
     numbers: NDArray[np.int64]
+    #: What the columns are part of, as in `sgdone.rows.rows.ENTRIES`.
     roles: NDArray[np.int32] | None = None
 
     @property
@@ -101,34 +80,23 @@ class NumberedRows:
         """Sum of the weights."""
         return float(self.n_rows) if self.weights is None else float(self.weights.sum())
 
-    def at(self, rows: NDArray[np.intp]) -> "NumberedRows":
-        """Some of the rows."""
+    def at(self, rows: NDArray[np.intp] | slice) -> "NumberedRows":
+        """Some of the rows; those of a slice share the memory of these."""
+        X = rows_between(self.X, rows.start, rows.stop) if isinstance(rows, slice) else self.X[rows]
         weights = None if self.weights is None else self.weights[rows]
-        return replace(
-            self,
-            X=self.X[rows],
-            labels=self.labels[rows],
-            weights=weights,
-            hashes=self.hashes[rows],
-            numbers=self.numbers[rows],
-        )
+        own = {name: getattr(self, name)[rows] for name in ("labels", "hashes", "numbers")}
+        return replace(self, X=X, weights=weights, **own)
 
     def pieces(self) -> "Iterator[NumberedRows]":
         """The rows in `PIECES` parts of nearly the same size; fewer if there are fewer rows."""
         for rows in np.array_split(np.arange(self.n_rows), min(PIECES, self.n_rows)):
-            yield self._part(int(rows[0]), int(rows[-1]) + 1)
+            yield self.at(slice(int(rows[0]), int(rows[-1]) + 1))
 
     def cut(self, size: int) -> "Iterator[NumberedRows]":
         """The rows in parts of ``size`` rows; only the last has fewer. They share the memory of this block."""
         if self.n_rows <= size:
             return iter([self])
-        return (self._part(first, min(first + size, self.n_rows)) for first in range(0, self.n_rows, size))
-
-    def _part(self, first: int, last: int) -> "NumberedRows":
-        rows = slice(first, last)
-        weights = None if self.weights is None else self.weights[rows]
-        own = {name: getattr(self, name)[rows] for name in ("labels", "hashes", "numbers")}
-        return replace(self, X=rows_between(self.X, first, last), weights=weights, **own)
+        return (self.at(slice(first, min(first + size, self.n_rows))) for first in range(0, self.n_rows, size))
 
 
 def joined(blocks: Sequence[NumberedRows], arrays: ReusedArrays | None = None) -> NumberedRows:
@@ -144,7 +112,7 @@ def joined(blocks: Sequence[NumberedRows], arrays: ReusedArrays | None = None) -
         weights,
         np.concatenate([block.hashes for block in blocks]),
         np.concatenate([block.numbers for block in blocks]),
-        max((block for block in blocks), key=lambda block: block.n_features).roles,
+        max(blocks, key=lambda block: block.n_features).roles,
     )
 
 
@@ -171,24 +139,8 @@ class ColumnNumbers(Sequence[int]):
     """Numbers for the columns of sparse rows that have entries.
 
     Files with hashed features, or with a few very large indices, have many columns that never appear. A fit that knows
-    columns by these numbers does not pay for the others.
-
-    Parameters
-    ----------
-    columns : ndarray of int64, optional
-        Columns that are known already, in the order of their numbers.
-    n_features : int
-        Number of columns, with those that have not appeared.
-
-    Examples
-    --------
-    >>> numbers = ColumnNumbers()
-    >>> numbers.of(sparse.csr_array([[0.0, 0.0, 5.0, 7.0]])).toarray()
-    array([[5., 7.]])
-    >>> numbers.of(sparse.csr_array([[0.0, 1.0, 0.0, 7.0]])).toarray()
-    array([[0., 7., 1.]])
-    >>> numbers.columns, numbers.n_features
-    (array([2, 3, 1]), 4)
+    columns by these numbers does not pay for the others. ``columns`` are those that are known already, in the order of
+    their numbers, and ``n_features`` counts those, too, that have not appeared.
     """
 
     def __init__(self, columns: NDArray[np.int64] | None = None, n_features: int = 0) -> None:
@@ -217,9 +169,9 @@ class ColumnNumbers(Sequence[int]):
         in_place = arrays is not None and X.indices.dtype == np.int32 and arrays.made(X.indices)
         found = X.indices if in_place else np.empty(X.nnz, np.int32)
         indices, place = as_unsigned(X.indices), 0
-        number_columns = make_number_columns(str(indices.dtype))
+        number = number_columns(str(indices.dtype))
         while True:
-            place, self._count = number_columns(indices, place, self._numbers, self._columns, self._count, found)
+            place, self._count = number(indices, place, self._numbers, self._columns, self._count, found)
             if place == indices.size:
                 return csr_of(X.data, found, X.indptr, (X.shape[0], max(1, self._count)))
             self._columns = np.concatenate([self._columns, np.empty_like(self._columns)])
@@ -240,21 +192,7 @@ def numbered(X: Any, numbers: ColumnNumbers, arrays: ReusedArrays | None = None)
 
 @final
 class ArrayBlocks:
-    """Blocks of a matrix, its labels and weights; it takes the place of a `BlockCache`.
-
-    Parameters
-    ----------
-    X : ndarray, CSR matrix or MixedMatrix
-        Features.
-    labels : ndarray of float64
-        As training needs them.
-    weights : ndarray of float64 or None
-        Sample weights.
-    roles : ndarray of int32 or None
-        What the columns are part of.
-    numbers : ColumnNumbers, optional
-        Numbers the columns of sparse rows, as for files.
-    """
+    """Blocks of a matrix, its labels and weights, as in `NumberedRows`; it takes the place of a `BlockCache`."""
 
     def __init__(
         self,
@@ -302,21 +240,8 @@ class ArrayBlocks:
 class BlockMaker:
     """Cuts tables into blocks by the global number of the row, and encodes them.
 
-    Parameters
-    ----------
-    encoder : TableEncoding
-        Encodes the columns of tables; it learns as it goes. Not used for arrays and sparse matrices.
-    target : callable
-        Gives the labels and weights of a table as training needs them.
-    block_rows : int
-        Rows in a block.
-    together : int
-        Blocks whose rows lie one behind the other in memory, if they are not encoded.
-
-    Attributes
-    ----------
-    numbers : ColumnNumbers
-        The columns of sparse rows that have no encoder, as they are numbered in the blocks.
+    ``encoder`` learns as it goes; arrays and sparse matrices have none. ``target`` gives the labels and weights of a
+    table as training needs them. The rows of ``together`` blocks lie one behind the other, if they are not encoded.
     """
 
     def __init__(
@@ -330,6 +255,7 @@ class BlockMaker:
         self._block_rows, self._together = block_rows, together
         self._arrays = ReusedArrays()
         self._roles: NDArray[np.int32] | None = None
+        #: The columns of sparse rows that have no encoder, as they are numbered in the blocks.
         self.numbers = ColumnNumbers()
 
     def blocks(self, tables: Iterable[Table]) -> Iterator[NumberedRows]:
@@ -379,12 +305,6 @@ def block_rows_for(head: Sequence[Table], max_memory: int) -> int:
 
     ``head`` are the first tables, which are larger than the rows that are measured: how the rows are cut into tables
     does not matter.
-
-    Examples
-    --------
-    >>> wide = Table(np.ones((10, 1000)), np.ones(10))
-    >>> block_rows_for([wide], 10**9)
-    4096
     """
     per_row, rows = bytes_of_row(head, max_memory), BLOCK_ROWS
     while rows > _FEWEST_ROWS and rows * per_row > _BLOCK_SHARE * max_memory:

@@ -13,10 +13,10 @@ SAMPLES = 100
 _ROUNDING = (8 * np.finfo(np.float64).eps) ** 2
 
 
-def centre_of_classes(block: Block, samples: int = SAMPLES) -> NDArray[np.float64]:
+def centre_of_classes(block: Block) -> NDArray[np.float64]:
     """Midpoint of the two class means."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return sum((_mean(X) for X in _by_class(block, samples)), np.zeros(block.rows.n_features)) / 2.0
+        return sum((_mean(X) for X in _by_class(block, SAMPLES)), np.zeros(block.rows.n_features)) / 2.0
 
 
 def scale_of_classes(block: Block, samples: int = SAMPLES) -> float:

@@ -10,32 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.message_text import RowError
+from sgdone.message_text import RowError, counted
 from sgdone.readers.table import reads_as_number, shortened
 
 #: How the names of types for dates, times and durations begin, in pandas, Polars and Arrow.
 _DATES = ("date", "time", "duration", "period")
-
-
 #: scikit-learn prints an array of the wrong shape whole.
 _PRINTED_ARRAY = re.compile(r"\s*array=.*?\]\.\s*", re.DOTALL)
 
 
 def refuse_masked(name: str, values: Any) -> None:
-    """Raise for an array some of whose values are masked.
-
-    Examples
-    --------
-    >>> refuse_masked("y", np.ma.masked_values([1.0, -9.0], -9.0))
-    Traceback (most recent call last):
-        ...
-    ValueError: 1 value of y is masked: drop the masked rows, or impute the values and pass y.filled(...)
-    """
+    """Raise for an array some of whose values are masked."""
     if np.ma.is_masked(values):
         count = int(np.sum(np.ma.getmaskarray(values)))
-        what = "1 value of {0} is" if count == 1 else "{1:,} values of {0} are"
-        advice = f"drop the masked rows, or impute the values and pass {name}.filled(...)"
-        raise ValueError(f"{what.format(name, count)} masked: {advice}")
+        raise ValueError(
+            f"{counted(count, 'value')} of {name} {'is' if count == 1 else 'are'} masked: drop the masked rows, or "
+            f"impute the values and pass {name}.filled(...)"
+        )
 
 
 def is_missing(label: Any) -> bool:
@@ -73,25 +64,13 @@ def bad_cells_named(X: Any) -> Iterator[None]:
 
 
 def column_text(column: int, names: Sequence[Any] | None) -> str:
-    """A column in a message: its name if there is one, else its number; ``names`` may be numbers, too.
-
-    Examples
-    --------
-    >>> column_text(1, ["age", "income"]), column_text(1, None)
-    ("'income'", '1')
-    """
+    """A column in a message: its name in quotes if there is one, else its number; ``names`` may be numbers, too."""
     name = column if names is None else names[column]
     return str(name) if isinstance(name, int) else repr(str(name))
 
 
 def named_column(column: int, names: Sequence[Any] | None) -> str:
-    """A column in a sentence: its name if there is one, else the word and its number.
-
-    Examples
-    --------
-    >>> named_column(1, ["age", "income"]), named_column(1, None), named_column(1, [10, 20])
-    ('income', 'column 1', 'column 20')
-    """
+    """A column in a sentence: its name if there is one, else "column" and its number."""
     name = column if names is None else names[column]
     return f"column {name}" if isinstance(name, int) else str(name)
 
@@ -193,13 +172,7 @@ def check_labels(y: Any, name: str = "y") -> None:
 
 
 def as_classes(y: NDArray[Any]) -> NDArray[Any]:
-    """Convert class labels that are integer-valued floats, as in svmlight files, to integers.
-
-    Examples
-    --------
-    >>> as_classes(np.array([1.0, -1.0])), as_classes(np.array([0.5]))
-    (array([ 1, -1]), array([0.5]))
-    """
+    """Convert class labels that are integer-valued floats, as in svmlight files, to integers."""
     if y.dtype.kind == "f" and np.all(y == np.rint(y)) and np.all(np.abs(y) < 2**53):
         return y.astype(np.int64)
     return y
@@ -236,16 +209,10 @@ def _check_integers(labels: Sequence[Any], name: str) -> None:
 
 #: Rows count as sorted if more than this share of a variance lies between groups of neighbouring rows.
 SORTED = 0.3
-
-
 #: A variance below this share of the mean square is rounding.
 _ROUNDING = 1e-13
-
-
 #: Neighbouring rows in a group.
 GROUP = 256
-
-
 #: Such a share for a column of X, which may have trends; and the number of groups needed to tell.
 _DRIFTS, _FEWEST_GROUPS = 0.5, 3
 

@@ -19,20 +19,12 @@ from sgdone.rows.faults import BadRowError, column_text, label_fault
 
 #: Largest number of entries of a sparse row to prefetch.
 _LONGEST_REACH = 256
-
-
 #: Largest coefficient of a scaled feature that is still finite in the user's units.
 _SPARE = 1024.0
-
-
 #: Smallest unit of a feature with such coefficients.
 SMALLEST_SCALE = _SPARE / float(np.finfo(np.float64).max)
-
-
 #: How the entries of rows are stored.
 Storage = Literal["dense", "sparse", "mixed"]
-
-
 #: Roles of sparse columns, which decide the units in which they are trained on. `ENTRIES` are columns of which nothing
 #: more is known. `LEVEL` are columns that mark the rows with a level of a category, a part of a date or a missing
 #: value. Greater numbers are words of a text: the same number for the words of one column.
@@ -208,7 +200,7 @@ class Rows:
         return sparse.csr_array((data, indices.view(signed), indptr.astype(np.int64)), shape)
 
     def in_units(self, scaling: Scaling) -> "Rows":
-        """The same rows with another scaling."""
+        """Rows with another scaling."""
         _check_scale(scaling, self.dtype)
         if self.mixed is not None:
             dense, entries = (part.in_units(scaling.of(columns)) for columns, part in self.parts)
@@ -372,13 +364,6 @@ class Order:
     """Row numbers in the order of use and, for each of them, the number of a row used later, to prefetch.
 
     A shuffled order is made when its rows are first needed: a fit that needs sums over all rows only does without.
-
-    Parameters
-    ----------
-    size : int
-        Number of rows.
-    make : callable
-        Returns the row numbers, and those to prefetch.
     """
 
     def __init__(self, size: int, make: Callable[[], tuple[RowNumbers, RowNumbers]]) -> None:

@@ -20,20 +20,12 @@ from sgdone.rows.validation_rows import ValidationRows
 
 #: Range of the sum of sample weights that can be numbers of rows.
 LEAST_ROWS, MOST_ROWS = 1.0, 1e15
-
-
 # Reading rows in random order costs twice the memory traffic of reading them in sequence. The rows are shuffled in
 # windows of 16 runs of 256 consecutive rows instead: the runs are drawn at random, and the rows are permuted within a
 # window. This is nearly as fast as sequential reading and, on data sorted by class, as good as a full shuffle.
 RUN = 256
-
-
 RUNS_IN_WINDOW = 16
-
-
 RUNS_IN_BLOCK = 4 * RUNS_IN_WINDOW
-
-
 #: Rows up to which plain Python shuffles in less time than Numba takes to be imported.
 _FEW_ROWS = 1024
 
@@ -125,7 +117,7 @@ class Source(ABC):
 
 @final
 class ArraySource(Source):
-    """Source for a matrix, its labels and optional sample weights.
+    """Source for a matrix, its labels and optional sample weights; other options are attributes of `Source`.
 
     Parameters
     ----------
@@ -135,16 +127,6 @@ class ArraySource(Source):
         −1 or 1 for classification, targets for regression.
     sample_weight : array of float64, optional
         Non-negative. Rows of weight 0 are skipped.
-    shuffle : bool
-        Whether to shuffle the rows before each pass.
-    scaling : Scaling, optional
-        Scaling applied to the rows.
-    part_of_stream : bool
-        Whether more rows may follow in later calls. The total number of rows is then unknown.
-    frequency : float
-        How many rows a row of weight 1 stands for.
-    feature_names : sequence of str, optional
-        Names of the columns, for messages.
     roles : array of int32, optional
         What each column is part of, as in `sgdone.rows.rows.ENTRIES`.
 
@@ -154,6 +136,8 @@ class ArraySource(Source):
     >>> [block.order.rows.tolist() for block in source.blocks(np.random.default_rng(0))]
     [[0, 1, 2]]
     """
+
+    in_memory = True
 
     def __init__(
         self,
@@ -169,16 +153,12 @@ class ArraySource(Source):
         roles: NDArray[np.int32] | None = None,
     ) -> None:
         _check(X, labels, sample_weight)
-        self.in_memory = True
         self.rows = Rows.of(X, scaling, feature_names, roles)
         self.is_mixed = self.rows.storage == "mixed"
         self.labels = frozen(labels)
         self.sample_weight = frozen(np.ones(1) if sample_weight is None else sample_weight)
-        self.shuffle = shuffle
-        self.scaling = scaling
-        self.part_of_stream = part_of_stream
-        self.frequency = frequency
-        self.feature_names = feature_names
+        self.shuffle, self.scaling, self.part_of_stream = shuffle, scaling, part_of_stream
+        self.frequency, self.feature_names = frequency, feature_names
 
     @property
     def n_features(self) -> int:
@@ -275,18 +255,9 @@ class HoldOut:
 
 @final
 class Stream:
-    """All passes over a source, block by block.
+    """All passes over a source, block by block; ``rng`` draws the order of the rows, and what is drawn beside it.
 
-    Parameters
-    ----------
-    source : Source
-        Where the rows come from.
-    rng : numpy.random.Generator
-        Source of all randomness: the order of the rows, and what is drawn beside it.
-    begun : int
-        Passes begun by earlier runs that this one continues.
-    rows_read : int
-        Rows read by them.
+    ``begun`` passes with ``rows_read`` rows were those of earlier runs that this one continues.
     """
 
     def __init__(self, source: Source, rng: np.random.Generator, begun: int = 0, rows_read: int = 0) -> None:
@@ -330,7 +301,7 @@ class Stream:
     @property
     def pass_ended(self) -> bool:
         """Whether the last row read was the last of its pass."""
-        return self._waiting is None and self.position == self.block.order.size
+        return self._waiting is None and self.block_ended
 
     @property
     def block_ended(self) -> bool:

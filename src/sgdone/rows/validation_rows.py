@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.kernels.row_hash import make_row_keys, number_copies
+from sgdone.kernels.row_hash import csr_keys, dense_keys, number_copies
 from sgdone.kernels.words import PAIR_FACTOR, mixed
 from sgdone.matrices.stacking import widened
 from sgdone.rows.blocks import BLOCK_ROWS, NumberedRows, joined
@@ -15,29 +15,17 @@ from sgdone.rows.rows import Block, Rows
 
 #: With fewer rows than this nothing can be validated.
 FEWEST = 20
-
-
 #: Validation rows: half of the rows up to 4,096, but at least 1,024 if there are as many, and a sixteenth of many.
 _LEAST, USUAL, MOST = 1024, 4096, 32768
-
-
 #: Copies of rows are searched for if a sample of 8,192 rows has more than 2 % of them, and kept in one fold if there
 #: are at least 200 different rows.
 _FEW_COPIES, _SAMPLE, _MANY_DIFFERENT = 0.02, 8192, 200
-
-
 #: Copies of one row that make up more than this share of all rows are not kept together.
 _LARGE_GROUP = 0.01
-
-
 #: Largest share of all rows in a fold.
 _SHARE = 0.2
-
-
 #: Hashes below this, a tenth of all, are those of validation rows, until there are too many.
 _TENTH = (1 << 64) // 10
-
-
 #: Share of the rows of the first block that must be different for the features to choose validation rows.
 _DIFFERENT = 0.5
 
@@ -45,42 +33,29 @@ _DIFFERENT = 0.5
 @final
 @dataclass(frozen=True)
 class ValidationRows:
-    """Rows of a matrix in memory, in folds.
+    """Rows of a matrix in memory, in folds."""
 
-    Parameters
-    ----------
-    count : int
-        Number of folds; 0 if there are no validation rows.
-    of_row : ndarray
-        The fold of every row of the matrix; `NO_FOLD` for training rows.
-    rows : ndarray
-        The rows of the folds, fold after fold.
-    block : Block or None
-        A block of the matrix.
-    groups : ndarray
-        Group number of each row of ``rows``, equal for copies of a row; empty if copies were not searched for.
-    numbers : ndarray
-        Numbers in their source of rows that are copies; empty for rows of a matrix in memory.
-    """
-
+    #: Number of folds; 0 if there are no validation rows.
     count: int = 0
+    #: The fold of every row of the matrix; `NO_FOLD` for training rows.
     of_row: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
+    #: The rows of the folds, fold after fold.
     rows: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    #: A block of the matrix.
     block: Block | None = None
+    #: Group number of each row of ``rows``, equal for copies of a row; empty if copies were not searched for.
     groups: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+    #: Numbers in their source of rows that are copies; empty for rows of a matrix in memory.
     numbers: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def folds_of(self, block: Block) -> NDArray[np.uint8]:
         """The fold of every row of a block's matrix, which may be another one: then all rows are training rows."""
         if block.folds is not None:
             return block.folds
-        if self.of_row.size == block.rows.n_rows and self.shares_matrix_of(block):
+        is_same = self.block is not None and self.block.labels is block.labels
+        if self.of_row.size == block.rows.n_rows and is_same:
             return self.of_row
         return np.full(block.rows.n_rows, NO_FOLD, np.uint8)
-
-    def shares_matrix_of(self, block: Block) -> bool:
-        """Whether the validation rows are rows of a block's matrix."""
-        return self.block is not None and self.block.labels is block.labels
 
     @classmethod
     def drawn(cls, block: Block, unread: NDArray[np.uint64], rng: np.random.Generator) -> "ValidationRows":
@@ -150,7 +125,8 @@ def _keys(block: Block, rows: NDArray[np.uint64], rng: np.random.Generator) -> N
     for columns, part in block.rows.parts:
         keys = np.empty(rows.size)
         matrix = part.arrays[: 1 if part.is_dense else 4]
-        make_row_keys(part.types, part.is_dense)(matrix, rows, factors[columns, None], keys)
+        write_keys = dense_keys(part.types) if part.is_dense else csr_keys(part.types)
+        write_keys(matrix, rows, factors[columns, None], keys)
         total += keys
     return total
 
@@ -164,16 +140,6 @@ class HashedValidation:
     the same in every pass. While the stream is read for the first time the threshold falls, and rows that no longer
     belong to the validation rows are given back, to be trained on. If the first block has few different rows, each
     would be missing from training altogether: then hashes of the numbers of the rows are used.
-
-    Examples
-    --------
-    >>> from sgdone.matrices.row_hash import row_hashes
-    >>> X = np.arange(1000.0)[:, None]
-    >>> rows = NumberedRows(X, X[:, 0], None, row_hashes(X), np.arange(1000))
-    >>> validation = HashedValidation(key=1)
-    >>> trained_on, given_back = validation.add(rows)
-    >>> int(trained_on.sum()), validation.n_rows, given_back
-    (902, 98, None)
     """
 
     key: int
@@ -187,9 +153,7 @@ class HashedValidation:
 
     def add(self, block: NumberedRows) -> tuple[NDArray[np.bool_], NumberedRows | None]:
         """Which rows of a new block are trained on, and rows of earlier blocks that are trained on after all."""
-        chosen = self._hashes(block) < np.uint64(self.threshold)
-        if block.weights is not None:
-            chosen &= block.weights != 0
+        chosen = self._chosen(block)
         if chosen.any():
             self._parts.append(block.at(np.flatnonzero(chosen)))
             self.n_rows += self._parts[-1].n_rows
@@ -212,26 +176,25 @@ class HashedValidation:
         folds = np.full(block.n_rows, NO_FOLD, dtype=np.uint8)
         if self.n_rows < FEWEST:  # as in `validation_rows`
             return folds
-        chosen = self._hashes(block) < np.uint64(self.threshold)
-        if block.weights is not None:
-            chosen &= block.weights != 0
-        folds[chosen] = 0
+        folds[self._chosen(block)] = 0
         return folds
 
     def validation_rows(self, n_features: int) -> ValidationRows:
         """The rows so far, as one fold, with this number of features."""
         if self.n_rows < FEWEST:
             return ValidationRows()
-        together = joined([self._still_chosen(part) for part in self._parts])
+        still_chosen = [(part, self._chosen(part)) for part in self._parts]
+        together = joined([part if rows.all() else part.at(np.flatnonzero(rows)) for part, rows in still_chosen])
         self._parts = [together]
         rows = Rows.of(widened(together.X, n_features), roles=together.roles, unique=True)
         block = Block.of(rows, together.labels, together.weights)
         order = block.order.rows
         return ValidationRows(1, np.zeros(order.size, np.uint8), order, block, numbers=together.numbers)
 
-    def _still_chosen(self, part: NumberedRows) -> NumberedRows:
-        stay = self._hashes(part) < np.uint64(self.threshold)
-        return part if stay.all() else part.at(np.flatnonzero(stay))
+    def _chosen(self, block: NumberedRows) -> NDArray[np.bool_]:
+        """Whether each row is a validation row by the present threshold."""
+        chosen = self._hashes(block) < np.uint64(self.threshold)
+        return chosen if block.weights is None else chosen & (block.weights != 0)
 
     def _hashes(self, block: NumberedRows) -> NDArray[np.uint64]:
         if self.by_features is None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field, replace
 from math import inf
-from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
 from numpy.typing import NDArray
@@ -10,14 +9,13 @@ from numpy.typing import NDArray
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
-from sgdone.losses.loss import real_or_nan
+from sgdone.losses.loss import is_whole, real_or_nan
 from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import Phase, State
-from sgdone.solvers.stretch import advance_along_rows
 from sgdone.steps import Xu
 from sgdone.steps.step_size import StepSize
 
@@ -51,12 +49,10 @@ class Averaged(SingleModel):
     def __post_init__(self) -> None:
         if not isinstance(self.inner, RowSolver):
             raise TypeError(f"{self.inner!r} cannot be averaged: give a method that steps along rows, as SGD() does")
-        after: Any = self.after
-        if after != "auto" and not (isinstance(after, Integral) and int(after) >= 0):
-            raise ValueError(f'after={after!r}: give "auto" or the number of samples to leave out')
-        decay: Any = self.decay
-        if not 0 <= real_or_nan(decay) < inf:
-            raise ValueError(f"decay={decay!r}: give the power of its number that an iterate weighs, 0 or more")
+        if self.after != "auto" and not is_whole(self.after, 0):
+            raise ValueError(f'after={self.after!r}: give "auto" or the number of samples to leave out')
+        if not 0 <= real_or_nan(self.decay) < inf:
+            raise ValueError(f"decay={self.decay!r}: give the power of its number that an iterate weighs, 0 or more")
 
     averages: ClassVar[bool] = True
     phases: ClassVar[tuple[Phase, ...]] = ("plain", "searching", "averaged")
@@ -96,20 +92,8 @@ class Averaged(SingleModel):
     ) -> Report:
         """Use rows of a block."""
         after = None if self.after == "auto" else int(self.after)
-        make, slope_of, alphas = self.inner.make_update, self.inner.slope_of, self.inner.alphas_of(state, block)
-        return advance_along_rows(
-            state,
-            block,
-            first,
-            last,
-            updates,
-            make,
-            slope_of,
-            watches,
-            after,
-            alphas_of=alphas,
-            decay=float(self.decay),
-        )
+        decay = float(self.decay)
+        return self.inner.step_along(state, block, first, last, updates, watches, average_after=after, decay=decay)
 
 
 def asgd() -> Averaged:

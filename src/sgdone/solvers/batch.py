@@ -2,17 +2,15 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.method import Report, ending_of
-from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
-from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
-from sgdone.rows.rows import Block, Rows
+from sgdone.rows.rows import Block
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import predictions_of, weighted_sum
@@ -51,10 +49,6 @@ class BatchSolver(SingleModel):
         """The largest that is sure to descend."""
         return Descent()
 
-    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
-        """One vector of weights."""
-        return State.at(objective, rows, step, "plain", 1, coef, intercept)
-
     def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
     ) -> Report:
@@ -64,9 +58,8 @@ class BatchSolver(SingleModel):
                 f"a rule that checks every sample cannot be used with {self.name}, each step of which reads all rows: "
                 "use a number of passes or ProgressiveLoss()"
             )
-        nothing = np.empty(0)
         if not updates or first >= last:
-            return Report(first, "used", nothing, nothing, np.nan)
+            return Report(first)
         if not np.any(block.sample_weight):
             raise ValueError("no row has a positive weight: there is nothing to learn from")
         reads = self.passes_per_update * block.rows.n_rows
@@ -148,14 +141,11 @@ def _move(state: State, block: Block, rows: NDArray[np.uint64], coefficients: ND
 def _count(state: State, seen: StepMeasurements) -> None:
     """Count an update, which is a pass of its own, and add to the sums of the stretch."""
     loss, weight = float(seen.weights @ seen.losses), float(np.sum(seen.weights))
-    sums = {
-        "steps": state.steps + 1,
-        "pass_loss": loss,
-        "pass_weight": weight,
-        "stretch_loss": state.number("stretch_loss") + loss,
-        "stretch_weight": state.number("stretch_weight") + weight,
-        "stretch_wrong": state.number("stretch_wrong") + float(np.mean(seen.labels * seen.predictions <= 0.0)),
-        "stretch_squares": state.number("stretch_squares") + float(np.mean((seen.labels - seen.predictions) ** 2)),
-    }
-    for name, value in sums.items():
-        state.numbers[Numbers._fields.index(name)] = value
+    state.set_numbers(pass_loss=loss, pass_weight=weight)
+    state.add_numbers(
+        steps=1,
+        stretch_loss=loss,
+        stretch_weight=weight,
+        stretch_wrong=float(np.mean(seen.labels * seen.predictions <= 0.0)),
+        stretch_squares=float(np.mean((seen.labels - seen.predictions) ** 2)),
+    )

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sgdone.interfaces.method import Report
+from sgdone.losses.loss import is_whole
 from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.state import State
 from sgdone.steps.bottou import Bottou
@@ -37,12 +37,12 @@ def settle_t0(
     Report or None
         What ``advance`` is to return if no t₀ could be found: there are no rows, or one of them cannot be used.
     """
-    step, nothing = state.step, np.empty(0)
+    step = state.step
     if not isinstance(step, Bottou) or step.t0 != "sample":
         return None
     rows = block.used(0, block.order.size)[:PRELIMINARY_ROWS]
     if not rows.size:
-        return Report(last, "used", nothing, nothing, np.nan)
+        return Report(last)
     sample = block.ordered(rows)
     X, labels, weights = block.rows.matrix(rows), block.labels[rows], block.weights_of(rows)
     objective = state.objective
@@ -62,7 +62,7 @@ def settle_t0(
         if cost < lowest:
             lowest, best = cost, t0
     if lowest == np.inf and report.ending != "used":
-        return Report(first, report.ending, nothing, nothing, np.nan, bad_row=int(rows[report.position]))
+        return Report(first, report.ending, bad_row=int(rows[report.position]))
     state.step = replace(step, t0=best)
     return None
 
@@ -80,7 +80,7 @@ def t0_of(state: State) -> float | None:
 
 
 def t0_in_words(state: State) -> str:
-    """The same for a verdict."""
+    """The t₀ for a verdict."""
     t0 = t0_of(state)
     return "" if t0 is None else f"t₀ = {t0:.3g}"
 
@@ -91,7 +91,7 @@ _FACTOR = 16.0
 
 def check_skip(skip: Any) -> None:
     """Raise a ValueError unless it is "auto" or a positive whole number."""
-    if skip != "auto" and (isinstance(skip, bool) or not isinstance(skip, Integral) or int(skip) < 1):
+    if skip != "auto" and not is_whole(skip, 1):
         raise ValueError(f'skip={skip!r}: give the samples between two shrinkages, 1 or more, or "auto"')
 
 

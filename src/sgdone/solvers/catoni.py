@@ -7,13 +7,10 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.objective import Objective
-from sgdone.kernels.batch import make_location
+from sgdone.kernels.batch import location
 from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Rows
 from sgdone.solvers.batch import StepMeasurements, WeighingSolver
 from sgdone.solvers.state import State
-from sgdone.steps.step_size import StepSize
 
 
 @dataclass
@@ -53,6 +50,7 @@ class Catoni(WeighingSolver):
 
     scale: float = 1.0
     name: ClassVar[str] = "catoni"
+    keeps: ClassVar[type] = CatoniLocation
     weights_are_relative: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -60,25 +58,14 @@ class Catoni(WeighingSolver):
         if not 0 < real_or_nan(scale) < inf:
             raise ValueError(f"scale={scale!r} of Catoni's location: give a positive number, in units of the loss")
 
-    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
-        """One vector of weights, and no location yet."""
-        state = super().begin(objective, rows, step, coef, intercept)
-        state.extra = CatoniLocation()
-        return state
-
     def coefficients(self, state: State, seen: StepMeasurements) -> NDArray[np.float64]:
         """vψ′ℓ′/Σ vψ′."""
         guess = float(np.average(seen.losses, weights=seen.weights))
-        found = make_location()(seen.losses, seen.weights, float(self.scale), guess)
+        found = location(seen.losses, seen.weights, float(self.scale), guess)
         state.extra.location = float(found)
         shares = seen.weights * np.maximum(1.0 - 0.5 * ((found - seen.losses) / self.scale) ** 2, 0.0)
         total = float(np.sum(shares))
         return shares * seen.slopes / total if total > 0.0 else np.zeros(shares.size)
-
-    def check_memory(self, state: State) -> None:
-        """A location is a number."""
-        if not isinstance(state.extra, CatoniLocation):
-            raise ValueError(f"the state of {self!r} is not a location")
 
     def evidence(self, state: State) -> dict[str, Any]:
         """The location of the losses before the last step."""

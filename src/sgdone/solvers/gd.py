@@ -44,17 +44,12 @@ class GD(BatchSolver):
         loop = make_descent(state.access, loss.kernel.value, loss.kernel.slope, block.rows.types)
         made, outcome, row = loop(
             block.rows.arrays,
-            block.labels,
-            block.sample_weight,
-            block.weight_stride,
+            (block.labels, block.sample_weight, block.weight_stride),
             sizes,
             np.array(limits),
             loss.parameters,
-            state.weights,
-            state.offsets,
-            state.numbers,
+            (state.weights, state.offsets, state.numbers),
             (*room_for_sums(state), np.zeros(n_features), np.zeros(n_features)),
-            predictions,
-            slopes,
+            (predictions, slopes),
         )
         return DescentOutcome(made, outcome, int(row), predictions, slopes)

@@ -1,7 +1,7 @@
 """Constant steps that are halved whenever a rule finds the iterate stationary."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,7 @@ class Halving(SingleModel):
     inner: RowSolver = field(default_factory=ISGD)
     detector: StopRule = field(default_factory=Pflug)
     smallest: float = 1e-10
+    keeps: ClassVar[type] = Halvings
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, RowSolver):
@@ -200,17 +201,16 @@ class Halving(SingleModel):
 
     def check_memory(self, state: State) -> None:
         """The detector's state is checked by the detector."""
-        if not isinstance(state.extra, Halvings):
-            raise ValueError(f"the state of {self!r} is a {type(state.extra).__name__}")
-        kept = state.extra
+        super().check_memory(state)
+        kept: Halvings = state.extra
         if (
             not (0 <= kept.sample <= state.steps and 0 <= kept.row <= kept.rows < NEVER)
             or type(state.step) is not Constant
             or not (kept.n_rows is None or kept.n_rows > 0)
         ):
             raise ValueError(f"the state of {self!r} does not count samples and rows of constant steps")
-        if state.extra.detector is not None:
-            self.detector.check(state.extra.detector, state.n_features)
+        if kept.detector is not None:
+            self.detector.check(kept.detector, state.n_features)
 
     def summary(self, state: State) -> str:
         """Where the step was halved."""

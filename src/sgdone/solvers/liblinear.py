@@ -4,7 +4,6 @@ import threading
 import warnings
 from dataclasses import dataclass
 from math import inf, sqrt
-from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -14,10 +13,9 @@ from scipy import sparse
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Status, Stop, Watch
-from sgdone.kernels.model import Numbers
 from sgdone.kernels.rows import CSR_SHIFTED
 from sgdone.losses import Hinge, Logistic, SquaredHinge
-from sgdone.losses.loss import Loss, real_or_nan
+from sgdone.losses.loss import Loss, is_whole, real_or_nan
 from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
@@ -203,6 +201,7 @@ class Liblinear(SingleModel):
     max_iter: int = 100_000
     seed: int = 0
     name: ClassVar[str] = "liblinear"
+    keeps: ClassVar[type] = LiblinearResult
     needs: ClassVar[Needs] = Needs(all_rows=True, why_positive_alpha="its C is 1/(alpha·rows)")
     offers: ClassVar[Needs] = Needs(iterate=True, any_scales=True)
     takes_stop: ClassVar[bool] = False
@@ -215,10 +214,8 @@ class Liblinear(SingleModel):
         if not 0 < real_or_nan(tol) < inf:
             raise ValueError(f"tol={tol!r}: give a positive number")
         for name, least, most in (("max_iter", 1, 2**31 - 1), ("seed", 0, 2**32 - 1)):
-            number: Any = getattr(self, name)
-            whole = isinstance(number, Integral) and not isinstance(number, bool)
-            if not whole or not least <= int(number) <= most:
-                raise ValueError(f"{name}={number!r}: give a whole number from {least} to {most}")
+            if not is_whole(getattr(self, name), least, most):
+                raise ValueError(f"{name}={getattr(self, name)!r}: give a whole number from {least} to {most}")
 
     @property
     def ends_by_itself(self) -> bool:
@@ -236,19 +233,16 @@ class Liblinear(SingleModel):
             raise ValueError("liblinear minimises the hinge in the dual alone: use dual=True, or squared_hinge")
         if rows.access is CSR_SHIFTED:
             raise ValueError("center=True would make sparse rows dense for liblinear: use center=False")
-        state = State.at(objective, rows, step, "plain", 1, coef, intercept)
-        state.extra = LiblinearResult()
-        return state
+        return super().begin(objective, rows, step, coef, intercept)
 
     def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
     ) -> Report:
         """Solve the problem, whatever part of the rows is given."""
-        nothing = np.empty(0)
         if watches:
             raise ValueError("liblinear ends by itself: a rule that checks every sample cannot be used with it")
         if not updates or first >= last:
-            return Report(first, "used", nothing, nothing, np.nan)
+            return Report(first)
         objective = state.objective
         used = np.flatnonzero(np.broadcast_to(block.sample_weight, block.labels.shape)).astype(np.uint64)
         X, labels, weights = matrix_of(block.rows, used), block.labels[used], block.weights_of(used)
@@ -256,7 +250,7 @@ class Liblinear(SingleModel):
             squares = squares_of(X)
         bad = np.flatnonzero(~np.isfinite(squares + labels))
         if bad.size:
-            return Report(first, "not finite", nothing, nothing, np.nan, bad_row=int(used[bad[0]]))
+            return Report(first, "not finite", bad_row=int(used[bad[0]]))
         _check_labels(labels)
         loss = objective.loss
         call = Caller(loss, self._by_dual(loss), float(self.tol), int(self.max_iter), int(self.seed))
@@ -267,8 +261,15 @@ class Liblinear(SingleModel):
             w, b = call.without_intercept(X, labels, weights, lam), 0.0
         state.extra = done = call.done
         predictions = X @ w + b
-        _set_solution(state, w, b)
-        _set_sums(state, labels, weights, predictions, done.iterations * used.size)
+        state.set_running(w, b)
+        # Rows times iterations are the updates; the solution is measured on all rows as if they were a stretch.
+        state.set_numbers(
+            steps=done.iterations * used.size,
+            stretch_loss=weights @ loss.value(predictions, labels),
+            stretch_weight=np.sum(weights),
+            stretch_wrong=float(np.count_nonzero(labels * predictions <= 0.0)),
+            stretch_squares=np.sum((labels - predictions) ** 2),
+        )
         return Report(
             first,
             "used",
@@ -298,40 +299,9 @@ class Liblinear(SingleModel):
             "Raise max_iter or tol, or scale the features.",
         )
 
-    def check_memory(self, state: State) -> None:
-        """Nothing to check: no compiled loop reads what the method keeps."""
-        if not isinstance(state.extra, LiblinearResult):
-            raise ValueError(f"the state of {self!r} is a {type(state.extra).__name__}")
-
 
 def _check_labels(labels: NDArray[np.float64]) -> None:
     found = np.unique(labels)
     if not np.array_equal(found, [-1.0, 1.0]):
         shown = ", ".join(f"{label:g}" for label in found[:5])
         raise ValueError(f"liblinear needs rows of both classes, labelled -1 and 1: found {shown}")
-
-
-def _set_solution(state: State, w: NDArray[np.float64], b: float) -> None:
-    """Make weights in the units of the rows the state's iterate."""
-    weights = np.empty_like(state.weights)
-    weights[:] = w if state.access.vectors_first else w[:, np.newaxis]
-    state.set_iterate(weights, np.zeros_like(state.offsets), 1.0, 0.0, b)
-
-
-def _set_sums(
-    state: State,
-    labels: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    predictions: NDArray[np.float64],
-    steps: int,
-) -> None:
-    """Count rows times iterations as updates, and measure the solution on all rows as if they were a stretch."""
-    sums = {
-        "steps": steps,
-        "stretch_loss": weights @ state.objective.loss.value(predictions, labels),
-        "stretch_weight": np.sum(weights),
-        "stretch_wrong": np.count_nonzero(labels * predictions <= 0.0),
-        "stretch_squares": np.sum((labels - predictions) ** 2),
-    }
-    for name, value in sums.items():
-        state.numbers[Numbers._fields.index(name)] = value

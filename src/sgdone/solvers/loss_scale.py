@@ -53,11 +53,6 @@ def updates_until_due(state: State) -> int:
     return NEVER if rule is None or rule.due is None else max(0, rule.due - state.steps)
 
 
-def is_due(state: State) -> bool:
-    """Whether an adaptive scale must be reset now."""
-    return updates_until_due(state) == 0
-
-
 def reset(state: State, block: Block, first: int) -> Report:
     """Reset the scale of the loss from the predictions for all rows."""
     loss, rule = state.objective.loss, _waiting(state)

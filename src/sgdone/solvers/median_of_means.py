@@ -1,12 +1,12 @@
 """Descent on the block of rows whose mean loss is the median."""
 
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.losses.loss import is_whole
 from sgdone.solvers.batch import StepMeasurements, WeighingSolver
 from sgdone.solvers.state import State
 
@@ -48,9 +48,8 @@ class MedianOfMeans(WeighingSolver):
             ("blocks", 1, "the number of blocks, 1 or more"),
             ("seed", 0, "a whole number, 0 or more"),
         ):
-            number: Any = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, Integral) or int(number) < least:
-                raise ValueError(f"{name}={number!r}: give {what}")
+            if not is_whole(getattr(self, name), least):
+                raise ValueError(f"{name}={getattr(self, name)!r}: give {what}")
 
     def coefficients(self, state: State, seen: StepMeasurements) -> NDArray[np.float64]:
         """vℓ′ over the size of a block, of the rows in the median block."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, final
 
 import numpy as np
@@ -13,6 +12,7 @@ from sgdone.interfaces.method import Report
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.loop import RowMethod
 from sgdone.kernels.minibatch import FILLED, N_TOTALS
+from sgdone.losses.loss import is_whole
 from sgdone.matrices.csr import check_csr
 from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.state import State
@@ -110,8 +110,7 @@ class Minibatches:
                 f"{len(waiting)} rows wait for a minibatch of more than {self.size} rows: "
                 "continue with the larger minibatch"
             )
-        nothing = np.empty(0)
-        report = Report(first, "used", nothing, nothing, np.nan)
+        report = Report(first)
         if not updates or first >= last:
             return report
         if len(waiting):
@@ -138,7 +137,7 @@ class Minibatches:
         lacking = self.size - len(waiting)
         places = np.flatnonzero(block.weights_of(rows))[:lacking]
         if not places.size:
-            return Report(last, "used", np.empty(0), np.empty(0), np.nan)
+            return Report(last)
         with_them = waiting.joined(block, rows[places])
         ran, step_size, left = self._run(state, with_them, 0, with_them.order.size, 1)
         if ran.ending != "used":
@@ -165,7 +164,7 @@ class Minibatches:
 
 def check_minibatch(minibatch: Any) -> None:
     """Raise a ValueError unless it is a positive whole number."""
-    if isinstance(minibatch, bool) or not isinstance(minibatch, Integral) or int(minibatch) < 1:
+    if not is_whole(minibatch, 1):
         raise ValueError(f"minibatch={minibatch!r}: give the rows of an update, 1 or more")
 
 

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.objective import Judgement, Objective
 from sgdone.interfaces.stop_rule import Needs
-from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
 from sgdone.newton import Problem, SearchProgress, SearchRunner, minimise
 from sgdone.newton.search import MOST_FACTORISED, ByFactors, ByProducts
@@ -70,6 +69,7 @@ class Newton(BatchSolver):
     needs: ClassVar[Needs] = BatchSolver.needs | Needs(smooth_loss=True)
     offers: ClassVar[Needs] = Needs(iterate=True, decrement=True, any_scales=True)
     default_rule: ClassVar[str] = "decrement"
+    keeps: ClassVar[type] = NewtonSearch
 
     @property
     def default_step(self) -> StepSize:
@@ -80,9 +80,7 @@ class Newton(BatchSolver):
         """One vector of weights; nothing is evaluated yet."""
         if objective.center:
             raise ValueError("newton finds the intercept together with the coefficients: use center=False")
-        state = super().begin(objective, rows, step, coef, intercept)
-        state.extra = NewtonSearch()
-        return state
+        return super().begin(objective, rows, step, coef, intercept)
 
     def descend(self, state: State, block: Block, sizes: Array) -> DescentOutcome:
         """Evaluate the objective as many times; each point that is low enough is the next to start from."""
@@ -106,13 +104,10 @@ class Newton(BatchSolver):
 
     def check_memory(self, state: State) -> None:
         """Shapes of what it keeps."""
-        search = state.extra
-        if not isinstance(search, NewtonSearch):
-            raise ValueError(f"the state of {self.name} is a {type(search).__name__}")
-        width = state.n_features + 1
-        for name, size in (("scale", width - 1), ("shift", width - 1)):
-            array = getattr(search, name)
-            if array.shape not in ((0,), (size,)) or array.dtype != np.float64:
+        super().check_memory(state)
+        for name in ("scale", "shift"):
+            array = getattr(state.extra, name)
+            if array.shape not in ((0,), (state.n_features,)) or array.dtype != np.float64:
                 raise ValueError(f"the state of {self.name} has a {name} of shape {array.shape}")
 
     def _update(self, state: State, search: NewtonSearch, block: Block) -> bool:
@@ -150,14 +145,6 @@ def _begun(system: System, state: State, search: NewtonSearch, block: Block) -> 
 
 def _count(state: State, sums: SecondOrder, block: Block) -> None:
     """Add an update, and the losses of all rows as if they were a stretch."""
-    rows = block.n_used
-    added = {
-        "steps": 1.0,
-        "pass_loss": sums.loss,
-        "pass_weight": sums.weight,
-        "stretch_loss": sums.loss,
-        "stretch_weight": sums.weight,
-    }
-    added["stretch_squares" if state.objective.is_regression else "stretch_wrong"] = sums.misses / rows
-    for name, value in added.items():
-        state.numbers[Numbers._fields.index(name)] += value
+    misses = {"stretch_squares" if state.objective.is_regression else "stretch_wrong": sums.misses / block.n_used}
+    state.add_numbers(steps=1.0, pass_loss=sums.loss, pass_weight=sums.weight)
+    state.add_numbers(stretch_loss=sums.loss, stretch_weight=sums.weight, **misses)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field, replace
 from math import inf
-from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -11,10 +10,9 @@ from numpy.typing import NDArray
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
-from sgdone.kernels.column_statistics import make_scan
 from sgdone.kernels.olbfgs import COUNT, NEXT, make_olbfgs
-from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Block, Rows
+from sgdone.losses.loss import is_whole, real_or_nan
+from sgdone.rows.rows import Block, Rows, squared_norms
 from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
@@ -91,12 +89,12 @@ class OLBFGS(SingleModel):
     epsilon: float = 1e-10
     damping: float | Literal["auto"] = "auto"
     name: ClassVar[str] = "olbfgs"
+    keeps: ClassVar[type] = Pairs
 
     def __post_init__(self) -> None:
         check_minibatch(self.minibatch)
-        memory: Any = self.memory
-        if isinstance(memory, bool) or not isinstance(memory, Integral) or int(memory) < 1:
-            raise ValueError(f"memory={memory!r}: give the pairs to keep, 1 or more")
+        if not is_whole(self.memory, 1):
+            raise ValueError(f"memory={self.memory!r}: give the pairs to keep, 1 or more")
         for name, (low, words) in _LEAST.items():
             number: Any = getattr(self, name)
             if name == "damping" and isinstance(number, str) and number == "auto":
@@ -154,9 +152,8 @@ class OLBFGS(SingleModel):
 
     def check_memory(self, state: State) -> None:
         """The pairs must fit the weights, and the ring the pairs."""
+        super().check_memory(state)
         pairs, memory = state.extra, int(self.memory)
-        if not isinstance(pairs, Pairs) or not isinstance(pairs.waiting, Waiting):
-            raise ValueError(f"the state of {self!r} is a {type(pairs).__name__}")
         vectors = (memory, state.n_features + 1)
         shapes = {"steps": vectors, "changes": vectors, "curvatures": (memory, 2)}
         fits = all(
@@ -180,9 +177,7 @@ def _automatic(state: State, block: Block) -> float:
     """A part of the mean size of the first rows."""
     objective = state.objective
     rows = block.used(0, block.order.size)[:PRELIMINARY_ROWS]
-    norms = np.empty(rows.size)
-    make_scan(state.access, block.rows.types)(block.rows.arrays, rows, state.weights, np.zeros((1, 2)), norms)
-    sizes = block.weights_of(rows) * norms
+    sizes = block.weights_of(rows) * squared_norms(block.rows, rows)
     part = _PART_IF_SMOOTH if np.isfinite(objective.loss.smoothness) else _PART
     # Rows that cannot be used are found by the loop.
     finite = sizes[np.isfinite(sizes)]

@@ -67,6 +67,7 @@ class Pegasos(SingleModel):
     projection: bool = True
     radius: float | Literal["auto"] = "auto"
     name: ClassVar[str] = "pegasos"
+    keeps: ClassVar[type] = Ball
     needs: ClassVar[Needs] = Needs(why_positive_alpha="its steps are 1/(alpha·t), its ball has the radius 1/√alpha")
 
     def __post_init__(self) -> None:
@@ -136,9 +137,8 @@ class Pegasos(SingleModel):
 
     def check_memory(self, state: State) -> None:
         """Check that the squared norm is the norm of the weights, and that fewer rows wait than a minibatch has."""
-        ball = state.extra
-        if not isinstance(ball, Ball) or not isinstance(ball.waiting, Waiting):
-            raise ValueError(f"the state of {self!r} is a {type(ball).__name__}")
+        super().check_memory(state)
+        ball: Ball = state.extra
         if ball.kept.shape != (2,) or not (0 <= ball.kept.min() <= ball.kept.max() < inf):
             raise ValueError(f"{self!r} keeps two numbers beside one vector of weights")
         if not (ball.radius is None or ball.radius > 0):

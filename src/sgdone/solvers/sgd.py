@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from sgdone.kernels.updates import make_explicit
-from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.single_model import SingleModel
 
@@ -36,7 +35,3 @@ class SGD(RowSolver):
     def make_update(self) -> Callable[..., Any]:
         """The explicit step."""
         return make_explicit
-
-    def slope_of(self, loss: Loss) -> ScalarFunction:
-        """The slope at the prediction before the step."""
-        return loss.kernel.slope

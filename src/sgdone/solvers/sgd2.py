@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.updates import make_shrunk
-from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.rows.rows import Block
 from sgdone.solvers.bottou_schedule import check_skip, settle_t0, skip_of, t0_in_words, t0_of
 from sgdone.solvers.row_solver import RowSolver
@@ -65,10 +64,6 @@ class SGD2(RowSolver):
     def make_update(self) -> Callable[..., Any]:
         """The explicit step, and then the shrinkage."""
         return make_shrunk
-
-    def slope_of(self, loss: Loss) -> ScalarFunction:
-        """The slope at the prediction before the step."""
-        return loss.kernel.slope
 
     def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()

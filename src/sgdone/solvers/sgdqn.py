@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
-from sgdone.kernels.rows_rescaled import rescaled
-from sgdone.kernels.sgdqn import STEP_B, make_sgdqn
+from sgdone.kernels.sgdqn import STEP_B, make_sgdqn, rescaled
 from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.bottou_schedule import check_skip, settle_t0, skip_of, t0_in_words, t0_of
 from sgdone.solvers.single_model import SingleModel
@@ -55,6 +54,7 @@ class SGDQN(SingleModel):
     skip: int | Literal["auto"] = "auto"
     name: ClassVar[str] = "sgdqn"
     vectors: ClassVar[int] = 2
+    keeps: ClassVar[type] = Rescaling
     needs: ClassVar[Needs] = Needs(why_positive_alpha="it keeps its steps between 1/(100·alpha·t) and 1/(alpha·t)")
 
     def __post_init__(self) -> None:
@@ -68,9 +68,7 @@ class SGDQN(SingleModel):
     def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """Two vectors: θ and B."""
         rescaled(rows.access)
-        state = State.at(objective, rows, step, "plain", 2, coef, intercept)
-        state.extra = Rescaling()
-        return state
+        return super().begin(objective, rows, step, coef, intercept)
 
     def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
@@ -94,10 +92,9 @@ class SGDQN(SingleModel):
 
     def check_memory(self, state: State) -> None:
         """The weights kept are as many as there are features, and so are the numbers of the intercept."""
-        memory = state.extra
-        if not isinstance(memory, Rescaling) or memory.skip < 0:
-            raise ValueError(f"the state of {self!r} is a {type(memory).__name__}")
-        fits = memory.of_intercept.shape == (2,) and bool(np.isfinite(memory.of_intercept).all())
+        super().check_memory(state)
+        memory: Rescaling = state.extra
+        fits = memory.skip >= 0 and memory.of_intercept.shape == (2,) and bool(np.isfinite(memory.of_intercept).all())
         if memory.skip:
             fits = fits and memory.kept.shape == (state.n_features,) and memory.kept.dtype == state.dtype
         if not fits or not np.isfinite(memory.kept).all():

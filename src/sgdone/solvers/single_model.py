@@ -72,9 +72,11 @@ class SingleModel(Method):
     weights_are_relative: ClassVar[bool] = False
     #: Whether the solution is an average of iterates.
     averages: ClassVar[bool] = False
-    #: The phases that a state can be in, and the number of its vectors.
+    #: The phases that a state can be in, from the first on, and the number of its vectors.
     phases: ClassVar[tuple[Phase, ...]] = ("plain",)
     vectors: ClassVar[int] = 1
+    #: The type of what a state keeps beside the weights.
+    keeps: ClassVar[type] = type(None)
 
     def with_average(self, after: int | Literal["auto"]) -> "SingleModel":
         """The method with an average of its iterates as the solution."""
@@ -106,9 +108,11 @@ class SingleModel(Method):
     def default_step(self) -> StepSize:
         """The step size that suits the method."""
 
-    @abstractmethod
     def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """State before the first update, for rows stored in this way."""
+        state = State.at(objective, rows, step, self.phases[0], self.vectors, coef, intercept)
+        state.extra = self.keeps()
+        return state
 
     @abstractmethod
     def use_rows(
@@ -156,7 +160,7 @@ class SingleModel(Method):
     ) -> Report:
         """Use rows, up to where the scale of the loss must be reset; measure loss and error of the stretch."""
         state.begin_stretch()
-        if loss_scale.is_due(state) and updates and first < last:
+        if loss_scale.updates_until_due(state) == 0 and updates and first < last:
             return loss_scale.reset(state, block, first)
         allowed = min(updates, loss_scale.updates_until_due(state))
         report = self.use_rows(state, block, first, last, allowed, watches)
@@ -230,8 +234,8 @@ class SingleModel(Method):
 
     def check_memory(self, state: State) -> None:
         """Raise a ValueError if what the method keeps beside the weights is not of its kind."""
-        if state.extra is not None:
-            raise ValueError(f"{self!r} keeps nothing beside the weights, not a {type(state.extra).__name__}")
+        if not isinstance(state.extra, self.keeps):
+            raise ValueError(f"the state of {self!r} is a {type(state.extra).__name__}")
 
     def evidence(self, state: State) -> dict[str, Any]:
         """The scale of the loss, if it was found from the rows."""

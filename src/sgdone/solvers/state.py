@@ -77,19 +77,21 @@ class State:
             if scaling.shift is not None:
                 intercept = intercept + float(coef @ scaling.shift)
             coef = coef * scaling.scale
-        state.vector(0)[:] = coef
-        if scaling is not None and scaling.shift is not None:
-            state.offsets[0, 1] = state.vector(0) @ (scaling.shift / scaling.scale)
-        state._set(scale=1.0, own=1.0, intercept=intercept)
-        if phase == "truncated":
-            state._set(own=0.0)
+        state.set_running(coef, intercept)
+        state.set_numbers(own=0.0 if phase == "truncated" else 1.0)
         if phase == "searching":
-            state._set(share=1.0, averaged_intercept=intercept)
+            state.set_numbers(share=1.0, averaged_intercept=intercept)
         return state
 
-    def _set(self, **numbers: float) -> None:
+    def set_numbers(self, **numbers: float) -> None:
+        """Set scalars by their names."""
         for name, number in numbers.items():
             self.numbers[Numbers._fields.index(name)] = number
+
+    def add_numbers(self, **amounts: float) -> None:
+        """Add to scalars by their names."""
+        for name, amount in amounts.items():
+            self.numbers[Numbers._fields.index(name)] += amount
 
     def number(self, name: str) -> float:
         """One of the scalars by its name."""
@@ -100,6 +102,12 @@ class State:
         """Updates made."""
         return int(self.number("steps"))
 
+    @property
+    def centre(self) -> NDArray[np.float64] | None:
+        """What is subtracted from the scaled features; None if nothing is."""
+        scaling = self.scaling
+        return None if scaling is None or scaling.shift is None else scaling.shift / scaling.scale
+
     def vector(self, k: int) -> NDArray[Any]:
         """A view of one of the stored vectors."""
         view: NDArray[Any] = self.weights[k] if self.access.vectors_first else self.weights[:, k]
@@ -107,11 +115,11 @@ class State:
 
     def begin_pass(self) -> None:
         """Forget the sums of the last pass."""
-        self._set(pass_loss=0.0, pass_weight=0.0)
+        self.set_numbers(pass_loss=0.0, pass_weight=0.0)
 
     def begin_stretch(self) -> None:
         """Forget the sums of the last stretch of rows."""
-        self._set(stretch_loss=0.0, stretch_weight=0.0, stretch_wrong=0.0, stretch_squares=0.0)
+        self.set_numbers(stretch_loss=0.0, stretch_weight=0.0, stretch_wrong=0.0, stretch_squares=0.0)
 
     @property
     def pass_mean(self) -> float:
@@ -139,7 +147,7 @@ class State:
         self.average_start = self.steps
         self.vector(1)[:] = 0
         self.offsets[1] = 0
-        self._set(own=1.0, share=0.0, averaged_intercept=0.0, averaged_steps=0.0)
+        self.set_numbers(own=1.0, share=0.0, averaged_intercept=0.0, averaged_steps=0.0)
 
     def solution(self) -> tuple[NDArray[Any], float]:
         """The model so far in the user's units: the average over (t₀, k], or the iterate if there is none yet."""
@@ -171,10 +179,9 @@ class State:
         combined = factors[0] * self._settled()
         for k, factor in enumerate(factors[1:], start=1):
             combined += factor * self.vector(k).astype(np.float64)
-        scaling = self.scaling
-        if scaling is not None and scaling.shift is not None and not self.access.vectors_first:
+        if self.centre is not None and not self.access.vectors_first:
             delta = sum(factor * self.offsets[k, 0] for k, factor in enumerate(factors))
-            combined -= delta * (scaling.shift / scaling.scale)
+            combined -= delta * self.centre
         return combined
 
     def _settled(self) -> NDArray[np.float64]:
@@ -195,16 +202,15 @@ class State:
         """Go back to an iterate of before: its vectors, and what `place` gave."""
         self.weights[:] = weights
         self.offsets[:] = offsets
-        self._set(scale=scale, share=share, intercept=intercept)
+        self.set_numbers(scale=scale, share=share, intercept=intercept)
 
     def set_running(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Make weights, in the units in which the method sees the rows, the running iterate of a plain state."""
-        scaling = self.scaling
         self.vector(0)[:] = weights
         self.offsets[0] = 0
-        if scaling is not None and scaling.shift is not None:
-            self.offsets[0, 1] = self.vector(0) @ (scaling.shift / scaling.scale)
-        self._set(scale=1.0, intercept=intercept)
+        if self.centre is not None:
+            self.offsets[0, 1] = self.vector(0) @ self.centre
+        self.set_numbers(scale=1.0, intercept=intercept)
 
     def fold_gradient(self) -> None:
         """Write the iterate of an anchored state into vector 0 alone, and clear vector 1 for a new gradient."""
@@ -213,7 +219,7 @@ class State:
         self.offsets[0] = scale * self.offsets[0] + share * self.offsets[1]
         self.vector(1)[:] = 0
         self.offsets[1] = 0
-        self._set(scale=1.0, share=0.0)
+        self.set_numbers(scale=1.0, share=0.0)
 
     def reached_by(self, access: RowAccess) -> "State":
         """The same state for rows reached in another way (dense after sparse, say)."""
@@ -222,9 +228,9 @@ class State:
         if access.vectors_first == self.access.vectors_first:
             return replace(self, access=access)
         turned = replace(self, access=access, weights=self.weights.T.copy(), offsets=np.zeros_like(self.offsets))
-        if self.scaling is not None and self.scaling.shift is not None:
+        centre = self.centre
+        if centre is not None:
             # Dense rows have no offsets: what these stand for is in the vectors themselves.
-            centre = self.scaling.shift / self.scaling.scale
             for k in range(len(self.offsets)):
                 vector = turned.vector(k)
                 if access.vectors_first:

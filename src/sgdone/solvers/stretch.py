@@ -11,20 +11,9 @@ from sgdone.interfaces.method import Ending, Report, ending_of
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.batch import make_combination, make_predictions
 from sgdone.kernels.loop import RowMethod, make_loop
-from sgdone.kernels.outcome import AVERAGE_IS_BETTER, ENERGY_EXCEEDED
-from sgdone.kernels.row_step import make_row_step
-from sgdone.kernels.storage import make_averaged, make_plain, make_searching, make_truncated
-from sgdone.losses.loss import Loss, ScalarFunction
+from sgdone.kernels.outcome import ENERGY_EXCEEDED
 from sgdone.rows.rows import Block
 from sgdone.solvers.state import State
-from sgdone.steps.step_size import Preliminary, step_sizes
-
-_STORAGE = {
-    "plain": make_plain,
-    "averaged": make_averaged,
-    "searching": make_searching,
-    "truncated": make_truncated,
-}
 
 #: Predictions and steps beyond this count as diverged: their squares would overflow.
 LARGEST = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e18}
@@ -125,79 +114,6 @@ def run_method(
     return run_loop(
         block, first, last, updates, loop, shared + settings, objective.loss.parameters, *model, own, watches
     )
-
-
-def advance_along_rows(
-    state: State,
-    block: Block,
-    first: int,
-    last: int,
-    updates: int,
-    make_update: Callable[..., Any],
-    slope_of: Callable[[Loss], ScalarFunction],
-    watches: tuple[Watch, ...] = (),
-    average_after: int | None = None,
-    alphas_of: Callable[[int, int], NDArray[np.float64]] | None = None,
-    truncate_every: int = 1,
-    decay: float = 0.0,
-) -> Report:
-    """Run steps along the rows of ``block.order[first:last]``, continuing after each outcome that is not an end.
-
-    A row that is larger than the step size allows for gives a new step size and is then used. Averaging begins when the
-    search for its start has succeeded, or after the sample ``average_after``. ``alphas_of(first, count)`` returns
-    the α of ``count`` samples, if they differ. For ``truncate_every`` and ``decay`` see `sgdone.solvers.Truncated` and
-    `sgdone.solvers.Averaged`.
-    """
-    objective = state.objective
-    loss = objective.loss
-    parts: list[Ran] = []
-    position, made, size = first, 0, np.nan
-    ending: Ending = "used"
-    fired = False
-    while position < last and made < updates and not fired and ending == "used":
-        if state.phase == "plain" and average_after is not None and state.steps >= average_after:
-            state.begin_average()
-        count = min(last - position, updates - made)
-        if state.phase == "plain" and average_after is not None:
-            count = min(count, average_after - state.steps)
-        sizes = step_sizes(state.step, state.steps + 1, count)
-        alphas = np.array([objective.l2]) if alphas_of is None else alphas_of(state.steps + 1, count)
-        ran = run_method(
-            state,
-            block,
-            position,
-            last,
-            count,
-            make_row_step,
-            (_STORAGE[state.phase], make_update, loss.kernel.value, slope_of(loss)),
-            [state.step.energy_limit, objective.l1, float(truncate_every), decay],
-            (sizes, alphas, 0 if alphas_of is None else 1),
-            watches,
-        )
-        parts.append(ran)
-        position, made, fired, ending = ran.position, made + ran.updates, ran.fired, ran.ending
-        size = ran.last_of(sizes) if ran.updates else size
-        if ran.outcome == ENERGY_EXCEEDED:
-            if np.isfinite(ran.energy):
-                _allow_for(state, ran.energy)
-            else:
-                ending = "not finite"
-        if ran.outcome == AVERAGE_IS_BETTER:
-            state.begin_average()
-    predictions, slopes = (joined([getattr(part, name) for part in parts]) for name in ("predictions", "slopes"))
-    return Report(position, ending, predictions, slopes, size, fired)
-
-
-def _allow_for(state: State, energy: float) -> None:
-    """Resolve the step size again for a larger row."""
-    state.step = state.step.resolve(Preliminary(state.objective.loss, state.objective.known_alpha, energy, energy))
-    if state.step.energy_limit < energy:
-        raise RuntimeError(f"{state.step!r} was resolved for a row of size {energy:g} but does not allow for it")
-
-
-def joined(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Arrays one after the other, without a copy if there is but one."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
 
 
 def _held_by(watches: tuple[Watch, ...]) -> tuple[Any, ...]:

@@ -1,18 +1,16 @@
 """Stochastic variance-reduced gradient."""
 
 from dataclasses import dataclass, field, replace
-from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.method import Report
-from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Status, Stop, Watch
 from sgdone.kernels.svrg import make_anchor, make_svrg
-from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Block, Rows
+from sgdone.losses.loss import is_whole, real_or_nan
+from sgdone.rows.rows import Block
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import Phase, State
 from sgdone.solvers.stretch import Ran, run_method
@@ -91,16 +89,16 @@ class SVRG(SingleModel):
     needs: ClassVar[Needs] = Needs(all_rows=True, fixed_loss=True)
     phases: ClassVar[tuple[Phase, ...]] = ("anchored",)
     vectors: ClassVar[int] = 2
+    keeps: ClassVar[type] = AnchorState
 
     def __post_init__(self) -> None:
-        length: Any = self.inner_length
-        if length != "auto" and (isinstance(length, bool) or not isinstance(length, Integral) or int(length) < 1):
+        length = self.inner_length
+        if length != "auto" and not is_whole(length, 1):
             raise ValueError(f'inner_length={length!r}: give the steps between two anchors, 1 or more, or "auto"')
         if self.option not in ("I", "II"):
             raise ValueError(f'option={self.option!r} is neither "I" nor "II"')
-        seed: Any = self.seed
-        if isinstance(seed, bool) or not isinstance(seed, Integral) or int(seed) < 0:
-            raise ValueError(f"seed={seed!r}: give a whole number of 0 or more")
+        if not is_whole(self.seed, 0):
+            raise ValueError(f"seed={self.seed!r}: give a whole number of 0 or more")
         if not 0 <= real_or_nan(self.tol) < 1:
             raise ValueError(f"tol={self.tol!r}: give the relative norm of the gradient at which to end, in [0, 1)")
 
@@ -118,12 +116,6 @@ class SVRG(SingleModel):
         """A quarter of the largest stable step: the method's theory requires less than that."""
         return Constant(fraction=0.25)
 
-    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
-        """Two vectors: the iterate's, and the gradient at the anchor."""
-        state = State.at(objective, rows, step, "anchored", 2, coef, intercept)
-        state.extra = AnchorState()
-        return state
-
     def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
     ) -> Report:
@@ -133,15 +125,13 @@ class SVRG(SingleModel):
                 "a rule that checks the weights at every sample cannot be used with svrg: use another rule"
             )
         stage: AnchorState = state.extra
-        nothing = np.empty(0)
         if not updates or last == first:
-            return Report(first, "used", nothing, nothing, np.nan)
+            return Report(first)
         if stage.ended:
             ran = self._renew(state, stage, block)
             if ran.ending != "used":
-                return Report(first, ran.ending, nothing, nothing, np.nan, bad_row=ran.position)
-            reads = block.rows.n_rows
-            return Report(first, "used", nothing, nothing, np.nan, further_reads=reads, finished=self._ended(stage))
+                return Report(first, ran.ending, bad_row=ran.position)
+            return Report(first, further_reads=block.rows.n_rows, finished=self._ended(stage))
         if stage.slopes.size != block.rows.n_rows:
             raise ValueError(
                 "SVRG reads all rows again and again, and these are others than before: "
@@ -205,9 +195,8 @@ class SVRG(SingleModel):
 
     def check_memory(self, state: State) -> None:
         """An iterate that was picked must be like the state's."""
-        stage = state.extra
-        if not isinstance(stage, AnchorState):
-            raise ValueError(f"the state of {self!r} is a {type(stage).__name__}")
+        super().check_memory(state)
+        stage: AnchorState = state.extra
         if min(stage.length, stage.made, stage.stages, stage.pick) < 0:
             raise ValueError(f"the state of {self!r} has negative counts")
         if stage.picked is not None:
@@ -233,9 +222,8 @@ class SVRG(SingleModel):
 def _gradient_norm(state: State, gradient_b: float) -> float:
     """‖∇F‖ at an anchor, in the units of the rows: vector 1 is the gradient of the loss."""
     gradient = state.vector(1).astype(np.float64)
-    scaling = state.scaling
-    if scaling is not None and scaling.shift is not None and not state.access.vectors_first:
-        gradient -= state.offsets[1, 0] * (scaling.shift / scaling.scale)
+    if state.centre is not None and not state.access.vectors_first:
+        gradient -= state.offsets[1, 0] * state.centre
     gradient += state.objective.known_alpha * state.running()[0]
     intercept = gradient_b if state.objective.fit_intercept else 0.0
     return float(np.sqrt(gradient @ gradient + intercept * intercept))

@@ -1,7 +1,6 @@
 """L1 penalties: weights that are exactly 0."""
 
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -11,11 +10,11 @@ from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.rows import CSR_SHIFTED
+from sgdone.losses.loss import is_whole
 from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import Phase, State
-from sgdone.solvers.stretch import advance_along_rows
 from sgdone.steps import InverseSqrt
 from sgdone.steps.step_size import StepSize
 
@@ -58,15 +57,17 @@ class Truncated(SingleModel):
     offers: ClassVar[Needs] = SingleModel.offers | Needs(l1_penalty=True)
     phases: ClassVar[tuple[Phase, ...]] = ("truncated",)
     vectors: ClassVar[int] = 2
+    keeps: ClassVar[type] = Truncation
     inner: SGD = field(default_factory=SGD)
     every: int | Literal["auto"] = "auto"
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, SGD):
             raise TypeError(f"{self.inner!r} has no steps with an L1 penalty here: give SGD()")
-        every: Any = self.every
-        if every != "auto" and (isinstance(every, bool) or not isinstance(every, Integral) or int(every) < 1):
-            raise ValueError(f'every={every!r}: give the rows after which to apply thresholds, 1 or more, or "auto"')
+        if self.every != "auto" and not is_whole(self.every, 1):
+            raise ValueError(
+                f'every={self.every!r}: give the rows after which to apply thresholds, 1 or more, or "auto"'
+            )
 
     @property
     def default_step(self) -> StepSize:
@@ -77,13 +78,12 @@ class Truncated(SingleModel):
         """Two vectors: the weights', and what each feature has paid."""
         if rows.access is CSR_SHIFTED:
             raise ValueError("an L1 penalty cannot be combined with centred sparse rows: use center=False")
-        state = State.at(objective, rows, step, "truncated", 2, coef, intercept)
-        state.extra = Truncation()
-        return state
+        return super().begin(objective, rows, step, coef, intercept)
 
     def check_memory(self, state: State) -> None:
         """A number of samples, 0 before the rows are known."""
-        if not isinstance(state.extra, Truncation) or state.extra.every < 0:
+        super().check_memory(state)
+        if state.extra.every < 0:
             raise ValueError(f"the state of {self!r} is not a number of samples")
 
     def use_rows(
@@ -93,8 +93,7 @@ class Truncated(SingleModel):
         memory: Truncation = state.extra
         if not memory.every:
             memory.every = _above_noise(state, block.rows.n_rows) if self.every == "auto" else int(self.every)
-        make, slope_of, every = self.inner.make_update, self.inner.slope_of, memory.every
-        return advance_along_rows(state, block, first, last, updates, make, slope_of, watches, truncate_every=every)
+        return self.inner.step_along(state, block, first, last, updates, watches, truncate_every=memory.every)
 
 
 def _above_noise(state: State, n_rows: int) -> int:

@@ -1,6 +1,5 @@
 """The Spark engine: partitions kept on executors, and the tasks that answer requests there."""
 
-import copy
 import hashlib
 import re
 import sys
@@ -8,7 +7,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -36,13 +35,7 @@ PIECE = 1 << 22
 
 
 def packed(partition: Partition) -> bytes:
-    """A partition as bytes, the same for the same rows.
-
-    Examples
-    --------
-    >>> unpacked(packed(Partition(3, [[1.0], [2.0]], ["a", "b"]))).y
-    array(['a', 'b'], dtype='<U1')
-    """
+    """A partition as bytes, the same for the same rows."""
     state = partition.__getstate__()
     if partition.is_table:
         sink = pa.BufferOutputStream()
@@ -58,9 +51,7 @@ def unpacked(data: bytes) -> Partition:
     state = parts["state"]
     if parts["is_table"]:
         state["X"] = pa.ipc.open_stream(pa.py_buffer(state["X"])).read_all()
-    made = Partition.__new__(Partition)
-    made.__setstate__(state)
-    return made
+    return Partition.of_state(state)
 
 
 def state_rows(partition: Partition, vectors: VectorRows | None, piece: int = PIECE) -> Iterator[Any]:
@@ -117,10 +108,6 @@ class KeptBroadcasts:
             self._kept[digest] = self._context.broadcast(large[digest])
         return tuple(part if len(part) <= _SMALL else self._kept[hashlib.sha256(part).digest()] for part in parts)
 
-    def close(self) -> None:
-        """Drop all of them."""
-        self.send(())
-
 
 def received(sent: tuple[Sent, ...]) -> Parts:
     """The parts that were sent, at a worker."""
@@ -157,20 +144,15 @@ def encoding(encoder: Sent) -> OverBatches:
 
 
 def answering(sent: tuple[Sent, ...], dense: bool | None, limit: int | None) -> OverBatches:
-    """The state of a partition to its answer.
+    """The state of a partition to its answer; of one of more bytes than ``limit`` only the size is returned.
 
-    Parameters
-    ----------
-    sent : tuple
-        The request, and what is shared.
-    dense : bool or None
-        Storage of all partitions, where they differ; None if they are as they should be.
-    limit : int or None
-        Bytes above which an answer is left out, and only its size is returned.
+    ``dense`` is the storage of all partitions where they differ, None if they are as they should be.
     """
 
     def answer(batches: Iterator[Any]) -> Iterator[Any]:
-        partition = _stored(partition_from(batches), dense)
+        partition = partition_from(batches)
+        if dense is not None and partition.n_rows and isinstance(partition.X, np.ndarray) != dense:
+            partition = partition.changed(X=as_storage(partition.X, dense=dense))
         try:
             data = partition_work(received(sent), partition)
         except Exception as error:  # whatever goes wrong is part of the answer, and not tried again in vain
@@ -191,15 +173,6 @@ def _answer(number: int, size: int, data: bytes | None) -> Any:
     cells = pa.nulls(1, pa.binary()) if data is None else one_binary(pa.py_buffer(data))
     arrays = [pa.array([number], pa.int64()), pa.array([size], pa.int64()), cells]
     return pa.RecordBatch.from_arrays(arrays, ["number", "size", "data"])
-
-
-def _stored(partition: Partition, dense: bool | None) -> Partition:
-    """The partition with its rows in the storage of all."""
-    if dense is None or partition.n_rows == 0 or isinstance(partition.X, np.ndarray) == dense:
-        return partition
-    made = copy.copy(partition)
-    made.X = as_storage(partition.X, dense=dense)
-    return made
 
 
 _ROWS_OF_BATCHES = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -311,16 +284,7 @@ class SparkEngine(Engine):
     """The partitions of a data frame, converted once and kept in memory and on disk.
 
     Nothing is computed before the first request. Spark runs a task for each partition and computes lost ones again,
-    with the same answers.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The rows.
-    columns : RowColumns
-        Which of its columns are features, labels and weights.
-    most_collected : int, optional
-        Bytes of answers that the driver collects in a round. It never changes a result.
+    with the same answers. ``most_collected``, bytes of answers that the driver collects in a round, changes no result.
     """
 
     def __init__(self, frame: DataFrame, columns: RowColumns, *, most_collected: int = _COLLECTED) -> None:
@@ -336,12 +300,6 @@ class SparkEngine(Engine):
         self._one_by_one = False
         #: Bytes of the largest answer so far, once answers are merged by the workers.
         self._largest = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def ask(self, parts: Parts, *, in_order: bool = False) -> list[bytes]:
         """One job: the answers of all partitions, merged by the workers if they are too large for the driver."""
@@ -370,7 +328,7 @@ class SparkEngine(Engine):
         for frame in (*self._outdated, *([] if self._state is None else [self._state])):
             frame.unpersist()
         self._outdated, self._state = [], None
-        self._broadcasts.close()
+        self._broadcasts.send(())
         if self._encoder is not None:
             self._encoder.destroy()
             self._encoder = None

@@ -84,7 +84,7 @@ class LinearParameters(
         self._setDefault(loss="squared" if self._task == "regression" else "logistic", alpha="auto", seed=0)
 
     def feature_columns(self) -> FeatureColumns:
-        """Where the features are, by ``inputCols`` or ``featuresCol``."""
+        """Columns of the features, by ``inputCols`` or ``featuresCol``."""
         if not self.isSet("inputCols"):
             return FeatureColumns(self.getFeaturesCol())
         if self.isSet("featuresCol"):

@@ -35,7 +35,7 @@ class PredictionColumns:
     scores: str = ""
 
     def names(self) -> dict[str, str]:
-        """What is computed, with the names of its columns, in the order of the columns."""
+        """Names of the columns by the kind of prediction, in their order."""
         found = {"scores": self.scores, "probability": self.probability, "prediction": self.prediction}
         return {what: name for what, name in found.items() if name}
 
@@ -75,7 +75,7 @@ def with_predictions(
 def _predicting(
     model: "Broadcast[Any]", vectors: str | None, wanted: tuple[str, ...]
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What a worker does with each batch of features."""
+    """A function that predicts each batch of features on a worker."""
 
     # Spark knows by these types what kind of function it is.
     def predict(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:

@@ -26,17 +26,10 @@ _MOST_NAMES = 10_000
 @final
 @dataclass(frozen=True)
 class VectorRows:
-    """A matrix whose rows were vectors.
-
-    Parameters
-    ----------
-    matrix : ndarray or csr_array
-        The rows. It depends on the vectors only, not on the batches in which they came.
-    has_sparse : bool
-        Whether one of the vectors is sparse.
-    """
+    """An array or CSR matrix whose rows were vectors; it does not depend on the batches in which they came."""
 
     matrix: Any
+    #: Whether one of the vectors is sparse.
     has_sparse: bool
 
     @property
@@ -47,25 +40,9 @@ class VectorRows:
 
 
 def rows_of_vectors(batches: Sequence[Any], column: str) -> VectorRows:
-    """The vectors of a column as the rows of a matrix.
+    """The vectors of a column as the rows of a matrix; raise for null, and for vectors of different sizes.
 
-    Parameters
-    ----------
-    batches : sequence of pyarrow.StructArray
-        Vectors as Spark sends them: type (0 is sparse), size, indices and values.
-    column : str
-        Its name, for messages.
-
-    Raises
-    ------
-    ValueError
-        For null, and for vectors of different sizes.
-
-    Examples
-    --------
-    >>> dense = pa.array([{"type": 1, "size": None, "indices": None, "values": [1.0, 2.0]}])
-    >>> rows_of_vectors([dense], "features").matrix
-    array([[1., 2.]])
+    Spark sends arrays of structs: type (0 is sparse), size, indices and values.
     """
     widths = _checked_widths(batches, column)
     width = int(widths[0]) if widths.size else 1
@@ -78,13 +55,7 @@ def rows_of_vectors(batches: Sequence[Any], column: str) -> VectorRows:
 
 
 def is_sparse(entries: int, n_rows: int, width: int) -> bool:
-    """Whether rows that hold sparse vectors are kept sparse.
-
-    Examples
-    --------
-    >>> is_sparse(10, 10, 100), is_sparse(900, 10, 100)
-    (True, False)
-    """
+    """Whether rows that hold sparse vectors are kept sparse."""
     return entries < SPARSE_BELOW * n_rows * width
 
 
@@ -98,13 +69,7 @@ def as_storage(matrix: Any, *, dense: bool) -> Any:
 
 
 def vector_names(metadata: dict[str, Any]) -> list[str] | None:
-    """Names of the entries of a vector column, as a `VectorAssembler` leaves them; None if some are missing.
-
-    Examples
-    --------
-    >>> vector_names({"ml_attr": {"attrs": {"numeric": [{"idx": 1, "name": "b"}, {"idx": 0, "name": "a"}]}}})
-    ['a', 'b']
-    """
+    """Names of the entries of a vector column, as a `VectorAssembler` leaves them; None if some are missing."""
     known = metadata.get("ml_attr", {}).get("attrs", {})
     found = {one.get("idx"): one.get("name") for kind in known.values() for one in kind}
     names = [found.get(number) for number in range(len(found))]
@@ -197,7 +162,7 @@ class FeatureColumns:
 @final
 @dataclass(frozen=True)
 class RowColumns:
-    """Which columns are features, labels and weights.
+    """Columns of features, labels and weights.
 
     ``names`` are those of the entries of vectors, and ``group`` says which rows are not independent, if there are any.
     """

@@ -12,7 +12,7 @@ from sgdone.losses.loss import Loss
 from sgdone.readers.table import shortened
 from sgdone.state_file.codec import Decoder, Encoder
 from sgdone.state_file.container import read, write
-from sgdone.state_file.file_format import UNUSABLE, CheckpointError, FileFormat, check_loss, name_and_task
+from sgdone.state_file.file_format import CheckpointError, FileFormat, check_loss, name_and_task
 
 #: Differences that a message names, and the characters of a value that it shows: nobody reads more.
 _MOST, _LONGEST = 20, 60
@@ -20,15 +20,7 @@ _ABSENT: Any = object()
 
 
 def check_is_plain(identity: Any) -> None:
-    """Raise a TypeError for an identity that is not a dict of JSON values.
-
-    Examples
-    --------
-    >>> check_is_plain({"alpha": None, "files": [{"name": "clicks.csv", "bytes": 1024}]})
-    >>> check_is_plain({"alpha": float("nan")})
-    Traceback (most recent call last):
-    TypeError: an identity must be a dict of texts, numbers, booleans, None, dicts and lists; alpha is nan
-    """
+    """Raise a TypeError for an identity that is not a dict of JSON values."""
     if not isinstance(identity, dict):
         raise TypeError(f"an identity must be a dict; got {identity!r}")
     for name, value in identity.items():
@@ -38,28 +30,10 @@ def check_is_plain(identity: Any) -> None:
 
 
 def check_identity(path: str | os.PathLike[str], stored: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise if a checkpoint belongs to other data or options.
+    """Raise a CheckpointError with every difference in words if a checkpoint belongs to other data or options.
 
-    Parameters
-    ----------
-    path : path
-        The checkpoint, for the message.
-    stored, now : dict
-        The identity in the checkpoint, and that of the fit. Anything may be in it. ``"files"``, if there is such a
-        key, is a list of dicts, one a file in the order of reading, each with its ``"name"``, its size in ``"bytes"``
-        and whatever else identifies it.
-
-    Raises
-    ------
-    CheckpointError
-        With every difference in words.
-
-    Examples
-    --------
-    >>> check_identity("fit.checkpoint", {"alpha": 0.1}, {"alpha": 0.2})  # doctest: +NORMALIZE_WHITESPACE
-    Traceback (most recent call last):
-    sgdone.state_file.file_format.CheckpointError: fit.checkpoint: belongs to another fit: alpha was 0.1 and is 0.2 now.
-    Use the same data and options, or delete the checkpoint to start again
+    ``"files"`` of an identity is a list of dicts, one a file in the order of reading, each with its ``"name"``, its
+    size in ``"bytes"`` and whatever else identifies it.
     """
     check_is_plain(now)
     found = _differences("", stored, json.loads(json.dumps(now)))
@@ -136,8 +110,8 @@ CHECKPOINT = FileFormat(
     holds="checkpoint",
     made_by="that a fit of sgdone wrote",
     again="copy it again, or delete it and start the fit again",
+    start_again="delete it and start the fit again",
     error=CheckpointError,
-    refused=dict.fromkeys("123", "is a checkpoint of an earlier version of sgdone: delete it and start the fit again"),
 )
 _PARTS = ("custom_loss", "identity", "parts", "sgdone")
 
@@ -145,17 +119,11 @@ _PARTS = ("custom_loss", "identity", "parts", "sgdone")
 @final
 @dataclass(frozen=True)
 class Checkpoint:
-    """State of a fit that can be continued.
+    """State of a fit that can be continued."""
 
-    Parameters
-    ----------
-    identity : dict
-        Which data and options it belongs to: dicts, lists, texts, numbers, booleans and None.
-    parts : dict
-        Named values of any kind that `sgdone.state_file.codec` holds.
-    """
-
+    #: Which data and options it belongs to: dicts, lists, texts, numbers, booleans and None.
     identity: dict[str, Any]
+    #: Named values of any kind that `sgdone.state_file.codec` holds.
     parts: dict[str, Any]
 
 
@@ -164,21 +132,7 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
 
     Arrays are not copied. The temporary file is called ``.NAME.partial``: a process that is killed while it writes
     leaves at most that file, which the next write replaces and `sgdone.machine.atomic.remove_partial` removes. Two
-    processes must not write the same checkpoint.
-
-    Raises
-    ------
-    OSError
-        If it could not be written, because the disk is full for example.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> path = tempfile.mkdtemp() + "/fit.checkpoint"
-    >>> write_checkpoint(path, Checkpoint({"alpha": 0.1}, {"rng": np.random.default_rng(0), "position": 512}))
-    >>> read_checkpoint(path).parts["rng"].random() == np.random.default_rng(0).random()
-    True
+    processes must not write the same checkpoint. An OSError says why it could not be written.
     """
     check_is_plain(checkpoint.identity)
     encoder = Encoder(running=True)
@@ -201,20 +155,11 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
 def read_checkpoint(path: str | os.PathLike[str], *, loss: Loss | None = None) -> Checkpoint:
     """Read a checkpoint; its values equal those that were written, bit for bit.
 
-    Parameters
-    ----------
-    path : path
-        The file. It is only ever read as numbers and names; no code in it is run.
-    loss : Loss, optional
-        The `CustomLoss` of the fit, which a file cannot hold.
-
-    Raises
-    ------
-    CheckpointError
-        If the file is cut short, altered, of a newer version, or no checkpoint at all.
+    The file is only ever read as numbers and names; no code in it is run. One that is cut short, altered or of another
+    version is a CheckpointError. ``loss`` is the `CustomLoss` of the fit, which a file cannot hold.
     """
     content, tensors = read(path, CHECKPOINT)
-    try:
+    with CHECKPOINT.usable(path, content):
         if sorted(content) != sorted(_PARTS):
             raise ValueError(f"its parts are {', '.join(content)}")
         check_loss(path, content["custom_loss"], loss, CHECKPOINT, "loss=...")
@@ -222,12 +167,4 @@ def read_checkpoint(path: str | os.PathLike[str], *, loss: Loss | None = None) -
         decoder = Decoder(tensors, loss, running=True)
         parts = {str(name): decoder.decode(code) for name, code in content["parts"].items()}
         decoder.check_all_used()
-    except CheckpointError:
-        raise
-    except UNUSABLE as error:
-        raise CheckpointError(
-            f"{path}: holds no checkpoint that sgdone {__version__} can use "
-            f"({type(error).__name__}: {shortened(str(error), 300)}); it was written by sgdone "
-            f"{shortened(str(content.get('sgdone', '?')), 30)}: use that version, or delete it and start the fit again"
-        ) from error
     return Checkpoint(content["identity"], parts)

@@ -126,19 +126,11 @@ _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 @final
 class Decoder:
-    """Decodes untrusted JSON and tensors; unsuitable content raises one of `UNUSABLE`, such as ValueError.
+    """Decodes untrusted JSON and tensors; unsuitable content raises a ValueError, TypeError or the like.
 
     A value is of the type that was stored, each tensor is used once, and an object has the fields of its class, of the
-    types that the class declares. Whether the values suit each other is for others to check.
-
-    Parameters
-    ----------
-    tensors : dict of ndarray
-        Tensors of the file; arrays share their memory where possible.
-    custom_loss : Loss or None
-        The loss that the file needs and cannot hold.
-    running : bool, default=False
-        Whether the values are those of a running fit.
+    types that the class declares. Whether the values suit each other is for others to check. Arrays share the memory of
+    the ``tensors`` where possible; ``custom_loss`` is the loss that the file needs and cannot hold.
     """
 
     def __init__(self, tensors: dict[str, NDArray[Any]], custom_loss: Loss | None, *, running: bool = False) -> None:

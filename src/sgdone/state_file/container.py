@@ -180,13 +180,12 @@ def _check_format(path: str | os.PathLike[str], form: FileFormat, metadata: dict
             f"give a file {form.made_by}"
         )
     version = str(metadata.get("version"))
-    if version.isdecimal() and int(version[:9]) > form.version:
+    if version.isdecimal() and version != str(form.version):
+        newer = int(version[:9]) > form.version
         raise form.error(
             f"{path}: is a {form.what} of version {shortened(version, 9)}, and sgdone {__version__} reads version "
-            f"{form.version}: upgrade it (pip install -U sgdone)"
+            f"{form.version}: {'upgrade it (pip install -U sgdone)' if newer else form.start_again}"
         )
-    if version in form.refused:
-        raise form.error(f"{path}: {form.refused[version]}")
 
 
 def _bytes_of(tensor: NDArray[Any]) -> memoryview:

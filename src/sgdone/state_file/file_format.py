@@ -1,10 +1,14 @@
 """Kinds of files, their errors, and how messages name them."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
+from sgdone._version import __version__
 from sgdone.losses.loss import Loss
+from sgdone.readers.table import shortened
 
 
 class StateFileError(ValueError):
@@ -22,34 +26,34 @@ UNUSABLE = (ArithmeticError, AttributeError, LookupError, MemoryError, Recursion
 @final
 @dataclass(frozen=True)
 class FileFormat:
-    """A kind of file.
+    """A kind of file, and how messages about it are worded."""
 
-    Parameters
-    ----------
-    name, version : str, int
-        Name and version of the format, stored in each file.
-    what : str
-        Kind of file, as in "model file".
-    holds : str
-        Content of the file, as in "model".
-    made_by : str
-        Which files can be read: "that sgdone.save wrote".
-    again : str
-        Advice if a file cannot be read.
-    error : type
-        Error that is raised.
-    refused : dict of str to str
-        Messages about versions that are no longer supported.
-    """
-
+    #: Name and version of the format, stored in each file.
     name: str
     version: int
+    #: Kind of file, as in "model file", and its content, as in "model".
     what: str
     holds: str
+    #: Which files can be read: "that sgdone.save wrote".
     made_by: str
+    #: Advice if a file is damaged, and if another version wrote it.
     again: str
+    start_again: str
     error: type[StateFileError]
-    refused: dict[str, str]
+
+    @contextmanager
+    def usable(self, path: str | os.PathLike[str], content: dict[str, Any]) -> Iterator[None]:
+        """Convert errors of unsuitable content to one that names the file."""
+        try:
+            yield
+        except self.error:
+            raise
+        except UNUSABLE as error:
+            raise self.error(
+                f"{path}: holds no {self.holds} that sgdone {__version__} can use "
+                f"({type(error).__name__}: {shortened(str(error), 300)}); it was written by sgdone "
+                f"{shortened(str(content.get('sgdone', '?')), 30)}: use that version, or {self.start_again}"
+            ) from error
 
 
 def name_and_task(loss: Loss | None) -> dict[str, str] | None:

@@ -240,25 +240,16 @@ def _traffic(columns: Any, n_rows: int) -> list[Any]:
     if sorted(columns) != sorted(module.TRAFFIC) or any(len(values) != n_rows for values in columns.values()):
         raise ValueError("the traffic of a trace is not valid")
     found = [module.Traffic(*row) for row in zip(*(columns[name] for name in module.TRAFFIC), strict=True)]
-    if not all(
-        type(row.request) is str and min(_whole(row.bytes_sent), _whole(row.bytes_received)) >= 0 for row in found
-    ):
+    numbers = [number for row in found for number in (row.bytes_sent, row.bytes_received)]
+    if not all(type(row.request) is str for row in found) or not all(type(n) is int and n >= 0 for n in numbers):
         raise ValueError("the traffic of a trace is not valid")
     return found
 
 
-def _whole(value: Any) -> int:
-    return value if type(value) is int else -1
-
-
 def pack_csr(matrix: Any) -> dict[str, Any]:
     """Values, columns and row boundaries with their types, and the shape."""
-    return {
-        "data": matrix.data,
-        "indices": matrix.indices,
-        "indptr": matrix.indptr,
-        "shape": [int(size) for size in matrix.shape],
-    }
+    parts = {name: getattr(matrix, name) for name in ("data", "indices", "indptr")}
+    return {**parts, "shape": [int(size) for size in matrix.shape]}
 
 
 def unpack_csr(parts: Any) -> Any:
@@ -354,13 +345,7 @@ def to_stream(levels: Any) -> NDArray[np.uint8]:
 
 
 def from_stream(stream: NDArray[Any]) -> Any:
-    """The array of strings; a stream that `to_stream` cannot have written is a ValueError.
-
-    Examples
-    --------
-    >>> from_stream(to_stream(pa.array(["a", "é"], pa.large_string()))).to_pylist()
-    ['a', 'é']
-    """
+    """The array of strings; a stream that `to_stream` cannot have written is a ValueError."""
     if not isinstance(stream, np.ndarray) or stream.dtype != np.uint8 or stream.ndim != 1:
         raise ValueError("levels are no stream of bytes")
     try:

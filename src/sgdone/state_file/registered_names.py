@@ -14,9 +14,7 @@ _FOLDERS = {
     "step": "sgdone.steps",
     "rule": "sgdone.stopping",
 }
-_FURTHER_MODULES = {
-    "auto": ("sgdone.sums.units", "sgdone.rows.faults"),
-}
+_FURTHER_MODULES = {"auto": ("sgdone.sums.units", "sgdone.rows.faults")}
 #: Classes of other packages.
 _CLASSES = {
     "units": ("sgdone.rows.rows", "Scaling"),

@@ -1,13 +1,12 @@
 """The constant step size used with the margin stopping rule."""
 
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.losses.loss import real_or_nan
+from sgdone.losses.loss import is_whole, real_or_nan
 from sgdone.steps.constant import Constant
 from sgdone.steps.step_size import Preliminary, StepSize, stable_step
 
@@ -40,12 +39,10 @@ class ClassScale(StepSize):
     name: ClassVar[str] = "class_scale"
 
     def __post_init__(self) -> None:
-        alpha, samples = self.alpha, self.samples
-        if not 0 < real_or_nan(alpha) < float("inf"):
-            raise ValueError(f"alpha={alpha!r} is not a positive finite number: the paper uses 1/16")
-        count: Any = samples
-        if isinstance(count, bool) or not isinstance(count, Integral) or int(count) < 2:
-            raise ValueError(f"samples={count!r} is not an integer of at least 2: give a number of rows")
+        if not 0 < real_or_nan(self.alpha) < float("inf"):
+            raise ValueError(f"alpha={self.alpha!r} is not a positive finite number: the paper uses 1/16")
+        if not is_whole(self.samples, 2):
+            raise ValueError(f"samples={self.samples!r} is not an integer of at least 2: give a number of rows")
 
     def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
         """Raise: the step size is known only after `resolve`."""

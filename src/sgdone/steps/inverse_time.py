@@ -51,8 +51,3 @@ class InverseTime(StepSize):
             gamma0, energy = stable_step(preliminary), preliminary.energy
         a = preliminary.alpha if self.a == "auto" else self.a
         return replace(self, gamma0=gamma0, a=a, energy=energy)
-
-    @property
-    def energy_limit(self) -> float:
-        """Largest v(‖x‖² + 1) for which an automatic γ₀ is valid."""
-        return self.energy

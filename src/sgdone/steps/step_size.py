@@ -57,7 +57,7 @@ class StepSize(ABC):
     @property
     def energy_limit(self) -> float:
         """Largest v·(‖x‖² + 1) for which this step size is valid. A larger row calls `resolve` again."""
-        return float("inf")
+        return float(getattr(self, "energy", np.inf))
 
 
 def stable_step(preliminary: Preliminary) -> float:

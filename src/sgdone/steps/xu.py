@@ -84,8 +84,3 @@ class Xu(StepSize):
             a=preliminary.alpha if self.a == "auto" else self.a,
             c=exponent if self.c == "auto" else self.c,
         )
-
-    @property
-    def energy_limit(self) -> float:
-        """Largest v(‖x‖² + 1) for which an automatic γ₀ is valid."""
-        return self.energy

@@ -2,11 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar, final
 
 from sgdone.interfaces.stop_rule import NEVER, Pause, Progress, Status, Stop, StopRule
-from sgdone.losses.loss import real_or_nan
+from sgdone.losses.loss import is_whole, real_or_nan
 
 
 def _check(name: str, value: float) -> None:
@@ -26,9 +25,44 @@ def _passes_text(number: float, digits: int = 6) -> str:
     return f"{number:,.0f}" if number < 1e9 and is_whole else f"{number:.{digits}g}"
 
 
+class _PassCount(StopRule):
+    """Rules about a number of passes over the rows: as a number of rows, if a pass has a known number of them."""
+
+    passes: float
+
+    def __post_init__(self) -> None:
+        _check("passes", self.passes)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the number of passes is finite."""
+        return not math.isinf(self.passes)
+
+    def start(self, n_rows: int | None) -> int | None:
+        """Rows to read, if a pass has a known number of them."""
+        return None if n_rows is None or not self.bounded else math.ceil(round(self.passes * n_rows, 6))
+
+    def check(self, state: Any, n_features: int) -> None:
+        """A number of rows, if it is known."""
+        self.check_kind(state, object, holds=state is None or is_whole(state, 0))
+
+    def next_pause(self, state: int | None) -> Pause:
+        """The last of these rows."""
+        return Pause(rows_read=NEVER if state is None else state)
+
+    def describe(self, state: int | None, progress: Progress) -> str:
+        """Number of passes made, and of those to make."""
+        return f"has made {_passes_text(progress.passes, 3)} of {_passes_text(self.passes)} passes"
+
+    def _are_made(self, state: int | None, progress: Progress) -> bool:
+        if state is not None:
+            return progress.rows_read >= state
+        return progress.pass_ended and progress.pass_number >= self.passes
+
+
 @final
 @dataclass(frozen=True)
-class MaxPasses(StopRule):
+class MaxPasses(_PassCount):
     """Stop after a number of passes over the rows; part of a pass counts in rows, rounded up.
 
     Examples
@@ -43,38 +77,14 @@ class MaxPasses(StopRule):
     name: ClassVar[str] = "one_pass"
     is_budget: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _check("passes", self.passes)
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the number of passes is finite."""
-        return not math.isinf(self.passes)
-
     @property
     def max_passes(self) -> int | None:
         """The number of passes, rounded up."""
-        return None if math.isinf(self.passes) else max(1, math.ceil(self.passes))
-
-    def start(self, n_rows: int | None) -> int | None:
-        """Rows that may be read, if a pass has a known number of them."""
-        if n_rows is None or math.isinf(self.passes):
-            return None
-        return math.ceil(round(self.passes * n_rows, 6))
-
-    def check(self, state: Any, n_features: int) -> None:
-        """A number of rows, if it is known."""
-        known = state is None or (isinstance(state, Integral) and not isinstance(state, bool) and int(state) >= 0)
-        self.check_kind(state, object, holds=known)
-
-    def next_pause(self, state: int | None) -> Pause:
-        """The last row that may be read."""
-        return Pause(rows_read=NEVER if state is None else state)
+        return max(1, math.ceil(self.passes)) if self.bounded else None
 
     def observe(self, state: int | None, progress: Progress) -> Stop | None:
         """Fire once the rows are read."""
-        ended = progress.pass_ended and progress.pass_number >= self.passes
-        if not (progress.rows_read >= state if state is not None else ended):
+        if not self._are_made(state, progress):
             return None
         unit = "pass" if self.passes == 1 else "passes"
         reason = f"{_passes_text(self.passes)} {unit} allowed and made"
@@ -83,9 +93,27 @@ class MaxPasses(StopRule):
         )
         return Stop("MaxPasses", Status.BUDGET_SPENT, reason, {"passes": self.passes}, advice)
 
-    def describe(self, state: int | None, progress: Progress) -> str:
-        """Number of passes made, and allowed."""
-        return f"has made {_passes_text(progress.passes, 3)} of {_passes_text(self.passes)} passes"
+
+@final
+@dataclass(frozen=True)
+class MinPasses(_PassCount):
+    """Fires once a number of passes is made: ``Pflug() & MinPasses(1)`` stops no earlier than that.
+
+    Examples
+    --------
+    >>> from sgdone.stopping import Pflug
+    >>> Pflug() & MinPasses(1)
+    Pflug(burn_in='auto') & MinPasses(passes=1)
+    """
+
+    passes: float = 1
+
+    def observe(self, state: int | None, progress: Progress) -> Stop | None:
+        """Fire once the rows are read."""
+        if not self._are_made(state, progress):
+            return None
+        reason = f"at least {self.passes:g} pass{'' if self.passes == 1 else 'es'} made"
+        return Stop("MinPasses", Status.BUDGET_SPENT, reason, {"passes": self.passes})
 
 
 @final
@@ -178,53 +206,3 @@ class _Clock:
 
     this_run: float = 0.0
     earlier_runs: float = 0.0
-
-
-@final
-@dataclass(frozen=True)
-class MinPasses(StopRule):
-    """Fires once a number of passes is made: ``Pflug() & MinPasses(1)`` stops no earlier than that.
-
-    Examples
-    --------
-    >>> from sgdone.stopping import Pflug
-    >>> Pflug() & MinPasses(1)
-    Pflug(burn_in='auto') & MinPasses(passes=1)
-    """
-
-    passes: float = 1
-
-    def __post_init__(self) -> None:
-        self._as_budget()
-
-    def _as_budget(self) -> MaxPasses:
-        return MaxPasses(self.passes)
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the number of passes is finite."""
-        return self._as_budget().bounded
-
-    def start(self, n_rows: int | None) -> int | None:
-        """Rows to be read, if a pass has a known number of them."""
-        return self._as_budget().start(n_rows)
-
-    def check(self, state: Any, n_features: int) -> None:
-        """Check the state of the budget."""
-        self._as_budget().check(state, n_features)
-
-    def next_pause(self, state: int | None) -> Pause:
-        """The last of those rows."""
-        return self._as_budget().next_pause(state)
-
-    def observe(self, state: int | None, progress: Progress) -> Stop | None:
-        """Fire once the rows are read."""
-        stop = self._as_budget().observe(state, progress)
-        if stop is None:
-            return None
-        reason = f"at least {self.passes:g} pass{'' if self.passes == 1 else 'es'} made"
-        return Stop("MinPasses", stop.status, reason, stop.evidence)
-
-    def describe(self, state: int | None, progress: Progress) -> str:
-        """Number of passes made."""
-        return self._as_budget().describe(state, progress)

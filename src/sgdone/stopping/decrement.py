@@ -54,8 +54,7 @@ class Decrement(StopRule):
 
     def check(self, state: Any, n_features: int) -> None:
         """A number."""
-        if not isinstance(state, DecrementState) or not isinstance(state.last, float):
-            raise ValueError(f"the state of {self!r} is {state!r}")
+        self.check_kind(state, DecrementState)
 
     def observe(self, state: DecrementState, progress: Progress) -> Stop | None:
         """Fire if the decrement is small enough."""

@@ -2,14 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.stop_rule import NEVER, Needs, Pause, Progress, Status, Stop, StopRule
-from sgdone.losses.loss import real_or_nan
+from sgdone.losses.loss import is_whole, real_or_nan
 from sgdone.stopping.state_checks import check_count, check_numbers
 
 
@@ -63,14 +62,13 @@ class Distance(StopRule):
     needs: ClassVar[Needs] = Needs(iterate=True)
 
     def __post_init__(self) -> None:
-        first: Any = self.first
         if not 1 < real_or_nan(self.q) < math.inf:
             raise ValueError(f"q={self.q!r}: give the ratio of successive checkpoints, a number above 1")
         if not 0 < real_or_nan(self.threshold) < 2:
             raise ValueError(
                 f"threshold={self.threshold!r}: give a slope between 0 (stationary) and 2 (a straight way)"
             )
-        if isinstance(first, bool) or not isinstance(first, Integral) or int(first) < 0:
+        if not is_whole(self.first, 0):
             raise ValueError(f"first={self.first!r}: give a whole number of 0 or more")
 
     def start(self, n_rows: int | None) -> _Way:

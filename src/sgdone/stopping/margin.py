@@ -110,31 +110,17 @@ def make_free_test(access: RowAccess) -> Probe:
 
 def make_fresh_test(access: RowAccess) -> Probe:
     """Test (5): the margin of a separate sample, read after each one that is trained on."""
+    test = make_free_test(access).before
 
     @inlined
     def before(y: Any, z: Any, numbers: Any, memory: Any) -> Any:
         if numbers[_LOOKING] == 0.0:
             return GO
         numbers[_LOOKING] = 0.0
-        if y * z >= numbers[_THRESHOLD]:
-            numbers[FIRED] = 1.0
-            numbers[_MARGIN] = y * z
-            return FIRE | LEAVE_OUT
-        return LEAVE_OUT
+        return test(y, z, numbers, memory) | LEAVE_OUT
 
     @inlined
-    def after(
-        rows: Any,
-        i: Any,
-        v: Any,
-        slope: Any,
-        unit: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        numbers: Any,
-        memory: Any,
-    ) -> Any:
+    def after(row: Any, arrays: Any, model: Any, numbers: Any, memory: Any) -> Any:
         numbers[_LOOKING] = 1.0
         return False
 

@@ -1,7 +1,6 @@
 """Pflug's diagnostic: successive gradients that point against each other."""
 
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, ClassVar, Final, Literal, final
 
 import numpy as np
@@ -9,9 +8,10 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule, Watch
 from sgdone.kernels.jit import inlined
-from sgdone.kernels.last_row import make_memory
+from sgdone.kernels.loop import UNIT
 from sgdone.kernels.probes import FIRED, Probe, let_pass
-from sgdone.kernels.rows import RowAccess
+from sgdone.kernels.rows import RowAccess, make_memory
+from sgdone.losses.loss import is_whole
 from sgdone.rows.rows import Rows
 from sgdone.stopping.state_checks import check_arrays, check_count, check_flag, check_numbers
 
@@ -64,10 +64,9 @@ class Pflug(StopRule):
     needs: ClassVar[Needs] = Needs(iterate=True)
 
     def __post_init__(self) -> None:
-        burn_in: Any = self.burn_in
-        if burn_in != "auto" and (isinstance(burn_in, bool) or not isinstance(burn_in, Integral) or int(burn_in) < 1):
+        if self.burn_in != "auto" and not is_whole(self.burn_in, 1):
             raise ValueError(
-                f'burn_in={burn_in!r}: give the number of samples (1 or more) before which not to fire, or "auto"'
+                f'burn_in={self.burn_in!r}: give the number of samples (1 or more) before which not to fire, or "auto"'
             )
 
     def check(self, state: Any, n_features: int) -> None:
@@ -130,7 +129,7 @@ def _place_for_a_row(rows: Rows) -> tuple[NDArray[Any], ...]:
     """Arrays in which `RowAccess.overlap` keeps a row."""
     if rows.is_dense:
         return (np.zeros(rows.n_features, rows.dtype),)
-    return (*make_memory(rows.n_features), np.zeros(1))
+    return make_memory(rows.n_features)
 
 
 def make_pflug(access: RowAccess) -> Probe:
@@ -138,20 +137,11 @@ def make_pflug(access: RowAccess) -> Probe:
     overlap = access.overlap
 
     @inlined
-    def after(
-        rows: Any,
-        i: Any,
-        v: Any,
-        slope: Any,
-        unit: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        numbers: Any,
-        memory: Any,
-    ) -> Any:
+    def after(row: Any, arrays: Any, model: Any, numbers: Any, memory: Any) -> Any:
+        i, v, slope = row
+        rows, settings, _parameters, _weights, _offsets = arrays
         numbers[_SINCE] += 1.0
-        product = overlap(rows, i, memory) + unit
+        product = overlap(rows, i, memory) + settings[UNIT]
         gradient = v * slope
         numbers[_SUM] += gradient * numbers[_LAST] * product
         numbers[_LAST] = gradient

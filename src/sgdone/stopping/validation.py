@@ -1,7 +1,6 @@
 """The small validation set that Baghal et al. compare with, after Prechelt."""
 
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
@@ -12,6 +11,7 @@ from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule,
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess
+from sgdone.losses.loss import is_whole
 from sgdone.matrices.csr import check_csr
 from sgdone.rows.rows import Rows
 from sgdone.stopping.state_checks import check_arrays, check_count, check_flag, check_numbers
@@ -73,9 +73,8 @@ class SmallValidationSet(StopRule):
 
     def __post_init__(self) -> None:
         for what, value in (("size", self.size), ("every", 1 if self.every is None else self.every)):
-            number: Any = value
-            if isinstance(number, bool) or not isinstance(number, Integral) or int(number) < 1:
-                raise ValueError(f"{what}={number!r}: give a whole number of 1 or more")
+            if not is_whole(value, 1):
+                raise ValueError(f"{what}={value!r}: give a whole number of 1 or more")
 
     @property
     def hold_out(self) -> int:
@@ -149,28 +148,18 @@ def make_check(access: RowAccess) -> Probe:
     dot, sound = access.dot, access.sound
 
     @inlined
-    def after(
-        rows: Any,
-        i: Any,
-        v: Any,
-        slope: Any,
-        unit: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        numbers: Any,
-        memory: Any,
-    ) -> Any:
+    def after(row: Any, arrays: Any, model: Any, numbers: Any, memory: Any) -> Any:
         numbers[_SINCE] += 1.0
         if numbers[_SINCE] < numbers[_EVERY]:
             return False
         numbers[_SINCE] = 0.0
+        _rows, _settings, _parameters, weights, offsets = arrays
         held_out, labels = memory
         right = 0.0
         for k in range(labels.size):
-            row = np.uint64(k)
-            if sound(held_out, row, weights):
-                product, _norm = dot(held_out, row, weights, offsets)
+            place = np.uint64(k)
+            if sound(held_out, place, weights):
+                product, _norm = dot(held_out, place, weights, offsets)
                 if (model.scale * product + model.intercept > 0.0) == (labels[k] > 0.0):
                     right += 1.0
         numbers[_BEFORE] = numbers[_FRACTION]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.kernels.csr_gram import make_add_products, make_quadratic_forms
+from sgdone.kernels.csr_gram import add_products, quadratic_forms
 from sgdone.machine.threads import mapped
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.matrices.stacking import rows_between
@@ -250,13 +250,13 @@ class SparseRows(UnscaledRows):
     def _products(self, values: Array) -> Array:
         width = self.part.shape[1]
         found = np.zeros((width + 1, width + 1, values.shape[1]))
-        make_add_products(self._types)(*self._arrays, np.ascontiguousarray(values), found)
+        add_products(self._types)(*self._arrays, np.ascontiguousarray(values), found)
         return np.asarray(np.ascontiguousarray(np.moveaxis(found, 2, 0)))
 
     def _quadratic_forms(self, matrices: Array) -> Array:
         found: Array = np.zeros((self.part.shape[0], len(matrices)))
         turned = np.ascontiguousarray(np.moveaxis(matrices, 0, 2))
-        make_quadratic_forms(self._types)(*self._arrays, turned, found)
+        quadratic_forms(self._types)(*self._arrays, turned, found)
         return found
 
     @property

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.kernels.column_statistics import make_csr_statistics, make_dense_statistics
+from sgdone.kernels.column_statistics import csr_statistics, dense_statistics
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows.faults import GroupMeans
 from sgdone.rows.rows import ENTRIES, LEVEL, Block, Rows, Scaling, check_rows
@@ -298,10 +298,10 @@ class Units:
         for columns, part in block.rows.parts:
             sums = self.lift[columns], self.firsts[columns], self.squares[columns]
             if part.is_dense:
-                used = make_dense_statistics(part.types)(part.arrays, weights, stride, rows, self.pivot, *sums)
+                used = dense_statistics(part.types)(part.arrays, weights, stride, rows, self.pivot, *sums)
             else:
                 shape = np.empty((part.n_features, 0))
-                used = make_csr_statistics(part.types)(part.arrays, weights, stride, rows, shape, *sums)
+                used = csr_statistics(part.types)(part.arrays, weights, stride, rows, shape, *sums)
         self.rows += used
         if self._is_due:
             self._measure_tiny_columns(block, rows)

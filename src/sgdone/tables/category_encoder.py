@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.kernels.words import make_hash_texts
+from sgdone.kernels.words import hash_texts
 from sgdone.message_text import counted, shortened
 from sgdone.tables.cell_values import LevelValues
 from sgdone.tables.column_encoder import (
@@ -34,12 +34,6 @@ class LevelIndex:
 
     Arrow's look-up reads all levels of the dictionary: for one row and 100,000 levels that is all the time of a
     prediction.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> LevelIndex(pa.array(["b", "a"], pa.large_string())).positions(pa.array(["a", "x"], pa.large_string()))
-    array([ 1, -1])
     """
 
     def __init__(self, known: Any) -> None:
@@ -61,14 +55,7 @@ class LevelIndex:
 
 
 def positions(levels: Any, known: Any) -> NDArray[np.int64]:
-    """Where each level is in the dictionary ``known``; −1 if it is not.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> positions(pa.array(["b", "x"], pa.large_string()), pa.array(["a", "b"], pa.large_string()))
-    array([ 1, -1])
-    """
+    """Where each level is in the dictionary ``known``; −1 if it is not."""
     found: NDArray[np.int64] = numpy_of(pc.index_in(levels, value_set=known).fill_null(-1)).astype(np.int64)
     return found
 
@@ -76,7 +63,7 @@ def positions(levels: Any, known: Any) -> NDArray[np.int64]:
 def hashes_of(levels: Any) -> NDArray[np.uint64]:
     """A hash of each string."""
     hashes = np.empty(len(levels), dtype=np.uint64)
-    make_hash_texts("uint8 int64")(*utf8(levels), hashes)
+    hash_texts(*utf8(levels), hashes)
     return hashes
 
 
@@ -268,7 +255,7 @@ class CategoryEncoder(ColumnEncoder):
         return np.concatenate([self.level_features, self.bucket_features, missing])
 
     def description(self) -> str:
-        """How the column was encoded, for people."""
+        """Description of the encoding, for people."""
         parts = [counted(len(self.levels), "level")]
         if self.is_full:
             parts.append(f"others hashed into {counted(self.buckets.size, 'bucket')}")
@@ -276,9 +263,8 @@ class CategoryEncoder(ColumnEncoder):
 
     def groups(self) -> list[LevelGroup]:
         """Features of which a row has at most one."""
-        missing = ([self.missing], [self.missing_count]) if self.missing >= 0 else ([], [])
-        features = np.concatenate([self.level_features, self.bucket_features, np.array(missing[0], dtype=np.int32)])
-        counts = np.concatenate([self.level_counts, self.bucket_counts, np.array(missing[1], dtype=np.int64)])
+        features, missing = self.sparse_numbers(), [] if self.missing < 0 else [self.missing_count]
+        counts = np.concatenate([self.level_counts, self.bucket_counts, np.array(missing, dtype=np.int64)])
         return [level_group(self.name, features, counts)] if features.size else []
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:

@@ -30,16 +30,12 @@ from sgdone.tables.warn_user import warn_user
 class LevelValues:
     """A column of categories.
 
-    Attributes
-    ----------
-    codes : int32 array of shape (n_rows,)
-        Position of the row's level in ``levels``; −1 for a missing value. Codes are numbered by first occurrence: two
-        columns that divide the rows in the same way have the same codes.
-    levels : pyarrow.LargeStringArray
-        The levels that occur, each once.
+    Codes are numbered by first occurrence: two columns that divide the rows in the same way have the same codes.
     """
 
+    #: Position of each row's level in ``levels``; −1 for a missing value.
     codes: NDArray[np.int32]
+    #: The levels that occur, each once: a `pyarrow.LargeStringArray`.
     levels: Any
 
     @property
@@ -113,19 +109,7 @@ def _numbered_by_occurrence(codes: NDArray[np.int32], names: Any) -> LevelValues
 
 
 def number_values(name: str, column: Any) -> NDArray[np.float64]:
-    """Numbers, booleans (0 and 1), durations (in seconds) or strings of numbers as float64; missing ones are NaN.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> number_values("x", pa.chunked_array([pa.array(["1", "?", " 2.5"], pa.large_string())]))
-    array([1. , nan, 2.5])
-    >>> number_values("x", pa.chunked_array([pa.array(["1", "one"], pa.large_string())]))
-    Traceback (most recent call last):
-        ...
-    sgdone.message_text.RowError: column 'x' is a column of numbers, but row 1 holds 'one'. Correct the cell, or fit \
-with columns={'x': 'category'}
-    """
+    """Numbers, booleans (0 and 1), durations (in seconds) or strings of numbers as float64; missing ones are NaN."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_large_string(column.type):
@@ -150,24 +134,23 @@ def warn_of_misprints(found: Sequence[tuple[str, str, Misprints]], *, kept: bool
     if not found:
         return
     cells = [
-        f"column {name!r} has {shortened(misprints.first)} in {place} ({misprints.share})"
+        f"column {name!r} has {shortened(misprints.first)} in {place} "
+        f"({misprints.rows.size:,} of {misprints.cells:,} cells)"
         for name, place, misprints in found[:5]
     ]
     others = f"; so have {len(found) - 5} other columns" if len(found) > 5 else ""
     names = all(misprints.first.strip() == name for name, _, misprints in found)
     header = " Is the header repeated?" if names else ""
-    if kept:
-        warn_user(
-            f"cells that are not numbers are read as missing values: {'; '.join(cells)}{others}.{header} Correct them, "
-            f"or pass columns={{{found[0][0]!r}: 'category'}} if the column is no number",
-            topic="misprints",
-        )
-    else:
-        warn_user(
-            f"columns that are almost all numbers are read as categories: {'; '.join(cells)}{others}.{header} Correct "
-            f"the cells, or pass columns={{{found[0][0]!r}: 'category'}} if that is what it is",
-            topic="almost numbers",
-        )
+    problem, advice, topic = (
+        ("cells that are not numbers are read as missing values", "if the column is no number", "misprints")
+        if kept
+        else ("columns that are almost all numbers are read as categories", "if that is what it is", "almost numbers")
+    )
+    warn_user(
+        f"{problem}: {'; '.join(cells)}{others}.{header} Correct {'them' if kept else 'the cells'}, or pass "
+        f"columns={{{found[0][0]!r}: 'category'}} {advice}",
+        topic=topic,
+    )
 
 
 def as_floats(column: Any) -> NDArray[np.float64]:
@@ -199,14 +182,7 @@ _PLANES = (range(0x34000), range(0xE0100, 0xE01F0))
 
 
 def text_values(name: str, column: Any) -> Any:
-    """Strings as one array without nulls; a missing value is a text without words.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> text_values("t", pa.chunked_array([pa.array(["Free entry", None], pa.large_string())])).to_pylist()
-    ['Free entry', '']
-    """
+    """Strings as one array without nulls; a missing value is a text without words."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not pa.types.is_large_string(column.type):
@@ -234,13 +210,7 @@ def lower_case_pieces(texts: Any) -> Iterator[tuple[NDArray[np.uint8], NDArray[n
 
 @lru_cache(maxsize=1)
 def characters_between_spaces() -> NDArray[np.uint8]:
-    """0 for each Unicode character that is white space, 1 for others.
-
-    Examples
-    --------
-    >>> characters_between_spaces()[[ord("a"), ord("-"), ord(" "), 0x2003]]
-    array([1, 1, 0, 0], dtype=uint8)
-    """
+    """0 for each Unicode character that is white space, 1 for others."""
     table = np.ones(0x110000, dtype=np.uint8)
     table[[code for code in range(0x3001) if chr(code).isspace()]] = 0
     return table
@@ -248,13 +218,7 @@ def characters_between_spaces() -> NDArray[np.uint8]:
 
 @lru_cache(maxsize=1)
 def characters_in_words() -> NDArray[np.uint8]:
-    """1 for each Unicode character that is a letter or a digit, 2 for marks that combine with them, 0 for others.
-
-    Examples
-    --------
-    >>> characters_in_words()[[ord("a"), ord("7"), 0x301, ord(" "), ord("_")]]
-    array([1, 1, 2, 0, 0], dtype=uint8)
-    """
+    """1 for each Unicode character that is a letter or a digit, 2 for marks that combine with them, 0 for others."""
     table = np.zeros(0x110000, dtype=np.uint8)
     places = {"L": 1, "N": 1, "M": 2}
     for plane in _PLANES:

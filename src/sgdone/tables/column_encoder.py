@@ -62,20 +62,13 @@ class ColumnState:
 @final
 @dataclass(frozen=True)
 class EncoderState:
-    """State of an encoder.
+    """State of an encoder."""
 
-    Attributes
-    ----------
-    header : dict
-        What JSON can hold: parameters, names of columns, and what the columns are.
-    arrays : dict of ndarray
-        Values and arrays of columns by name; ``"<name>.sizes"`` says how many entries each column has.
-    levels : pyarrow.LargeStringArray or None
-        Levels of all categories, column after column; None if there are none.
-    """
-
+    #: What JSON can hold: parameters, names of columns, and what the columns are.
     header: dict[str, Any]
+    #: Values and arrays of columns by name; ``"<name>.sizes"`` says how many entries each column has.
     arrays: dict[str, NDArray[Any]]
+    #: Levels of all categories, column after column; None if there are none.
     levels: Any
 
     @classmethod
@@ -159,21 +152,13 @@ MOST_BUCKETS = 2**24
 
 @final
 class NewFeatures:
-    """Numbers for new sparse features, in order.
-
-    Parameters
-    ----------
-    first : int
-        The next number.
-    all_rows : bool
-        Whether all training rows are at hand: then what is constant now is left out.
-    weight : array or None
-        Weights of the rows in means; None for equal ones.
-    """
+    """Numbers for new sparse features, in order, and what else encoders learn with."""
 
     def __init__(self, first: int, *, all_rows: bool = False, weight: NDArray[np.float64] | None = None) -> None:
         self.next = first
+        #: Whether all training rows are at hand: then what is constant now is left out.
         self.all_rows = all_rows
+        #: Weights of the rows in means; None for equal ones.
         self.weight = weight
 
     def take(self, count: int) -> NDArray[np.int32]:
@@ -186,25 +171,15 @@ class NewFeatures:
 @final
 @dataclass(frozen=True)
 class Entries:
-    """Entries of a column in the rows.
-
-    Attributes
-    ----------
-    dense : list of float64 arrays of shape (n_rows,)
-    indicators : list of int32 arrays of shape (n_rows,)
-        A sparse feature with the value 1, or −1 for none.
-    words : list of WordRows
-        Rows of several sparse features.
-    new_missing : bool
-        Whether a value is missing in a column that had all values in ``fit``.
-    unseen : str
-        If far more levels than expected are not those of ``fit``: their share and one of them, for a warning.
-    """
+    """Entries of a column in the rows: arrays with one item a row, and rows of words."""
 
     dense: list[NDArray[np.float64]] = field(default_factory=list)
+    #: Numbers of sparse features with the value 1, or −1 for none.
     indicators: list[NDArray[np.int32]] = field(default_factory=list)
     words: list["WordRows"] = field(default_factory=list)
+    #: Whether a value is missing in a column that had all values in ``fit``.
     new_missing: bool = False
+    #: If far more levels than expected are not those of ``fit``: their share and one of them, for a warning.
     unseen: str = ""
 
 
@@ -213,12 +188,8 @@ class Entries:
 class WordRows:
     """Rows of several sparse features each.
 
-    Attributes
-    ----------
-    pieces : list of (indptr, numbers, values)
-        Consecutive pieces of a CSR matrix: numbers of words, sorted, and their values.
-    features : int32 array
-        The feature of each number, ascending.
+    ``pieces`` are those of a CSR matrix: ``indptr``, sorted numbers of words, and their values. ``features`` has the
+    feature of each number, ascending.
     """
 
     pieces: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]]
@@ -232,46 +203,27 @@ class WordRows:
 @final
 @dataclass(frozen=True)
 class LevelGroup:
-    """The features of one categorical column, or of one part of a date: a row has at most one of them.
+    """The features of one categorical column, or of one part of a date: a row has at most one of them."""
 
-    Attributes
-    ----------
-    name : str
-        ``occupation``, or ``dteday.month``.
-    features : int array
-        Numbers of the features, in the order of the coefficients.
-    counts : int array
-        Rows of `fit` that have each of them.
-    reference : int
-        Number of the feature that most rows have, the first of them in a tie.
-    """
-
+    #: ``occupation``, or ``dteday.month``.
     name: str
+    #: Numbers of the features, in the order of the coefficients, and rows of `fit` that have each of them.
     features: NDArray[np.int64]
     counts: NDArray[np.int64]
+    #: Number of the feature that most rows have, the first of them in a tie.
     reference: int
 
 
 @final
 @dataclass(frozen=True)
 class ColumnFeatures:
-    """How one column of a table was encoded.
-
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    features : int array
-        Numbers of all of its features, in the order of the coefficients.
-    groups : list of LevelGroup
-        Those of which a row has at most one.
-    missing : int or None
-        Number of the feature that indicates missing values of a number or date.
-    """
+    """Features of one column of a table."""
 
     name: str
+    #: Numbers of all of its features, in the order of the coefficients.
     features: NDArray[np.int64]
     groups: list[LevelGroup]
+    #: Number of the feature that indicates missing values of a number or date.
     missing: int | None
 
 
@@ -317,7 +269,7 @@ class ColumnEncoder(ABC):
 
     @abstractmethod
     def description(self) -> str:
-        """How the column was encoded, for people."""
+        """Description of the encoding, for people."""
 
     @abstractmethod
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
@@ -384,13 +336,6 @@ def all_names(encoders: Sequence[ColumnEncoder]) -> list[str]:
     order = np.argsort([number for number, _ in pairs], kind="stable")
     names = dense + [pairs[k][1] for k in order.tolist()]
     return names if len(set(names)) == len(names) else _numbered(names)
-
-
-def check_numbers(encoders: Sequence[ColumnEncoder], n_sparse: int) -> None:
-    """Raise a ValueError unless the sparse features of the columns are 0, 1, …, n_sparse − 1, each once."""
-    numbers = np.concatenate([np.zeros(0, dtype=np.int64), *(encoder.sparse_numbers() for encoder in encoders)])
-    if numbers.size != n_sparse or not np.array_equal(np.sort(numbers), np.arange(numbers.size)):
-        raise ValueError(f"the columns do not number their sparse features from 0 to {n_sparse - 1}, each once")
 
 
 def _numbered(names: list[str]) -> list[str]:

@@ -164,7 +164,7 @@ class DateEncoder(ColumnEncoder):
         return np.concatenate([*features, self.imputer.sparse_numbers()])
 
     def description(self) -> str:
-        """How the column was encoded, for people."""
+        """Description of the encoding, for people."""
         shown = [name for name, part in self.parts.items() if part.features.max() >= 0]
         missing = [] if self.imputer.indicator is None else ["an indicator of missing values"]
         return ", ".join(["trend in days", *shown, *missing])

@@ -35,28 +35,20 @@ _TIME = r":[0-9]{2}(?:[.][0-9]+)?"
 @final
 @dataclass(frozen=True)
 class DateValues:
-    """A column of dates, in microseconds since 1970; of times of the day, in microseconds since midnight.
+    """A column of dates, in microseconds since 1970; of times of the day, in microseconds since midnight."""
 
-    Attributes
-    ----------
-    utc, wall : int64 arrays of shape (n_rows,)
-        Times in UTC, and as a clock at the place shows them. Equal if the column has no time zone.
-    missing : bool array of shape (n_rows,)
-    has_days : bool
-        False for a column of times of the day.
-    zone : str or None
-        Time zone of the column: "Europe/Berlin", "+02:00", `SEVERAL` or `MIXED`; empty if it has none, and None if it
-        has no values that would tell.
-    """
-
+    #: Times in UTC, and as a clock at the place shows them. Equal if the column has no time zone.
     utc: NDArray[np.int64]
     wall: NDArray[np.int64]
     missing: NDArray[np.bool_]
+    #: False for a column of times of the day.
     has_days: bool = True
+    #: Time zone of the column: "Europe/Berlin", "+02:00", `SEVERAL` or `MIXED`; empty if it has none, and None if it
+    #: has no values that would tell.
     zone: str | None = ""
 
     def in_zone(self, zone: str) -> "DateValues":
-        """The same instants on the clocks of another zone."""
+        """Instants of the column on the clocks of another zone."""
         return replace(
             self, wall=_integers(pc.local_timestamp(pa.array(self.utc).cast(pa.timestamp("us", zone)))), zone=zone
         )
@@ -138,7 +130,7 @@ def parsed_dates(column: Any) -> DateValues | None:
 
 
 def _parsed(strings: Any) -> DateValues | None:
-    """The same for strings of which each is parsed by itself."""
+    """Strings as dates, each parsed by itself; None if one is not an ISO date."""
     cells = without_missing_words(strings)
     if not pc.all(pc.match_substring_regex(cells, f"^{DATE}$"), min_count=0).as_py():
         return None

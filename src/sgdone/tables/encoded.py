@@ -8,24 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sgdone.kernels.csr_entries import make_join_rows, make_place_indicators, make_place_rows, make_sort_rows
+from sgdone.kernels.csr_entries import join_rows, place_indicators, place_rows, sort_rows
 from sgdone.tables.column_encoder import Entries
 
 
 @final
 @dataclass(frozen=True)
 class Encoded:
-    """Rows with dense features first, sparse features after them.
+    """Rows with dense features first, sparse features after them."""
 
-    Attributes
-    ----------
-    dense : float64 array of shape (n_rows, n_dense), C-contiguous
-        Numbers, with the mean for missing values, and days of dates.
-    sparse : scipy.sparse.csr_array of shape (n_rows, n_sparse)
-        Indicators of missing values and levels, and words. Columns of each row are sorted and occur once.
-    """
-
+    #: Numbers, with the mean for missing values, and days of dates; C-contiguous.
     dense: NDArray[np.float64]
+    #: Indicators of missing values and levels, and words: a CSR array whose rows are sorted, without duplicates.
     sparse: Any
 
     @property
@@ -41,7 +35,7 @@ class Encoded:
         indptr, indices, values = _empty_rows(self.shape, total)
         entries = self.sparse.indptr, self.sparse.indices, self.sparse.data
         types = f"{indices.dtype.name} {self.sparse.indices.dtype.name}"
-        make_join_rows(types)(self.dense, *entries, indptr, indices, values)
+        join_rows(types)(self.dense, *entries, indptr, indices, values)
         return _canonical(values, indices, indptr, self.shape)
 
 
@@ -67,14 +61,14 @@ def _sparse(entries: Sequence[Entries], n_rows: int, n_sparse: int) -> Any:
     np.cumsum(lengths, out=indptr[1:])
     cursor, types = indptr[:-1].copy(), indptr.dtype.name
     for features in indicators:
-        make_place_indicators(types)(features, cursor, indices, values)
+        place_indicators(types)(features, cursor, indices, values)
     for rows in words:
         first = 0
         for piece in rows.pieces:
             last = first + piece[0].size - 1
-            make_place_rows(types)(*piece, rows.features, cursor[first:last], indices, values)
+            place_rows(types)(*piece, rows.features, cursor[first:last], indices, values)
             first = last
-    make_sort_rows(types)(indptr, indices, values)
+    sort_rows(types)(indptr, indices, values)
     return _canonical(values, indices, indptr, (n_rows, n_sparse))
 
 

@@ -30,19 +30,7 @@ _ONE_KIND = {
 
 
 def from_pandas(name: str, series: Any) -> Any:
-    """One column as an Arrow array; missing values are nulls, or NaN among floats.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from_pandas("c", pd.Series(["a", None, "b"], dtype=object)).to_pylist()
-    ['a', None, 'b']
-    >>> from_pandas("c", pd.Series([1, "two"], dtype=object))
-    Traceback (most recent call last):
-        ...
-    TypeError: column 'c' holds cells of different kinds: 1 (int) in row 0 and 'two' (str) in row 1. Convert the \
-column to one kind, for example with frame['c'].astype(str)
-    """
+    """One column as an Arrow array; missing values are nulls, or NaN among floats."""
     kind = series.dtype
     if isinstance(kind, np.dtype):
         if kind.kind == "O":
@@ -140,12 +128,6 @@ def arrow_table(frame: Any) -> Any:
         For what is not a data frame, and for an object column with cells of more than one kind.
     ValueError
         For a frame without columns, and for two columns of the same name.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> [str(kind) for kind in arrow_table(pa.table({"x": [1.5, None], "c": ["a", "b"]})).schema.types]
-    ['double', 'large_string']
     """
     names, columns = _columns(frame)
     if not names:
@@ -155,14 +137,7 @@ def arrow_table(frame: Any) -> Any:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether :func:`arrow_table` takes X.
-
-    Examples
-    --------
-    >>> import numpy as np, pyarrow as pa
-    >>> is_frame(pa.table({"x": [1]})), is_frame(np.zeros((2, 2)))
-    (True, False)
-    """
+    """Whether :func:`arrow_table` takes X."""
     # A series offers a stream too, but has no names of columns.
     streams = hasattr(X, "__arrow_c_stream__") and (hasattr(X, "columns") or hasattr(X, "schema"))
     return _is_pandas(X) or isinstance(X, (pa.Table, pa.RecordBatch)) or streams

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sgdone.kernels.words import make_count_words
+from sgdone.kernels.words import count_words
 from sgdone.message_text import did_you_mean, listed
 from sgdone.tables.cell_values import LevelValues, characters_between_spaces, level_values, number_values, text_values
 from sgdone.tables.date_values import DateValues, date_values, parsed_dates
@@ -54,48 +54,31 @@ CHOICES = (Kind.NUMBER, Kind.CATEGORY, Kind.TEXT, Kind.DATE, Kind.DROP)
 @final
 @dataclass(frozen=True)
 class Column:
-    """The values of a column, read as a kind.
-
-    Attributes
-    ----------
-    kind : Kind
-    family : str
-        What the type of the column is: "number", "boolean", "string", "date", "time" or "empty".
-    reason : str
-        Why it is that kind, where its type does not say so; empty otherwise.
-    values : ndarray, LevelValues, DateValues, pyarrow.LargeStringArray or None
-        As :mod:`number_values`, :mod:`level_values`, :mod:`date_values` and :mod:`text_values` have them.
-    misprints : Misprints or None
-        Cells that are missing values of a column of numbers; or those for which it is a category, if they are few.
-    """
+    """The values of a column, read as a kind."""
 
     kind: Kind
+    #: The family of its type, as `family_of` names it.
     family: str
+    #: Why it is that kind, where its type does not say so; empty otherwise.
     reason: str
+    #: An array, `LevelValues`, `DateValues`, Arrow strings or None.
     values: Any
+    #: Cells that are missing values of a column of numbers; or those for which it is a category, if they are few.
     misprints: Misprints | None = None
 
 
-_READERS: dict[Kind, Callable[[str, Any], Any]] = {
-    Kind.NUMBER: number_values,
-    Kind.BOOLEAN: number_values,
-    Kind.CATEGORY: level_values,
-    Kind.TEXT: text_values,
-    Kind.DATE: date_values,
+#: The function that reads each kind, and the type of a column of nulls that is read as one.
+_READERS: dict[Kind, tuple[Callable[[str, Any], Any], Any]] = {
+    Kind.NUMBER: (number_values, pa.float64()),
+    Kind.BOOLEAN: (number_values, pa.float64()),
+    Kind.CATEGORY: (level_values, pa.large_string()),
+    Kind.TEXT: (text_values, pa.large_string()),
+    Kind.DATE: (date_values, pa.timestamp("us")),
 }
 
 
 def check_choices(choices: Mapping[str, str] | None, names: list[str]) -> dict[str, Kind]:
-    """The kinds that a user asked for; an unknown name or kind is an error.
-
-    Examples
-    --------
-    >>> check_choices({"zip": "categry"}, ["zip", "age"])
-    Traceback (most recent call last):
-        ...
-    ValueError: unknown kind 'categry' of column 'zip'. Did you mean 'category'? Known: category, date, drop, number, \
-text
-    """
+    """The kinds that a user asked for; an unknown name or kind is an error."""
     if choices is None:
         return {}
     if not isinstance(choices, Mapping):
@@ -126,18 +109,16 @@ def read_as(kind: Kind, name: str, column: Any, reason: str = "", *, misprints: 
     >>> read_as(Kind.CATEGORY, "zip", pa.chunked_array([[94110, 2134]])).values.levels.to_pylist()
     ['94110', '2134']
     """
-    family = family_of(name, column) if kind is not Kind.DROP else "empty"
-    if family == "empty":
-        column = column if kind is Kind.DROP else column.cast(_EMPTY_TYPES.get(kind, pa.float64()))
+    if kind is Kind.DROP:
+        return Column(kind, "empty", reason, None)
+    read, empty_type = _READERS[kind]
+    family = family_of(name, column)
+    column = column.cast(empty_type) if family == "empty" else column
     if kind is Kind.NUMBER and pa.types.is_large_string(column.type):
         numbers, found = numbers_and_misprints(column) or (column, None)
         if found is not None and (found.are_few or found.rows.size <= misprints):
             return Column(kind, family, reason, number_values(name, numbers), found)
-    values = None if kind is Kind.DROP else _READERS[kind](name, column)
-    return Column(kind, family, reason, values)
-
-
-_EMPTY_TYPES = {Kind.CATEGORY: pa.large_string(), Kind.TEXT: pa.large_string(), Kind.DATE: pa.timestamp("us")}
+    return Column(kind, family, reason, read(name, column))
 
 
 def settle(name: str, column: Any) -> Column:
@@ -154,15 +135,12 @@ def settle(name: str, column: Any) -> Column:
     family = family_of(name, column)
     if family == "empty" or column.null_count == len(column):
         return Column(Kind.DROP, family, "no values", None)
-    if family == "string":
-        if pa.types.is_dictionary(column.type):
-            return _or_empty(read_as(Kind.CATEGORY, name, column))
+    if family == "string" and not pa.types.is_dictionary(column.type):
         return _settle_strings(name, column)
     if family in ("date", "time"):
         return read_as(Kind.DATE, name, column)
-    if family == "level":
-        return _or_empty(read_as(Kind.CATEGORY, name, column))
-    return _or_empty(read_as(Kind.BOOLEAN if family == "boolean" else Kind.NUMBER, name, column))
+    kind = {"number": Kind.NUMBER, "boolean": Kind.BOOLEAN}.get(family, Kind.CATEGORY)
+    return _or_empty(read_as(kind, name, column))
 
 
 _FAMILIES: dict[str, tuple[Callable[[Any], bool], ...]] = {
@@ -173,6 +151,10 @@ _FAMILIES: dict[str, tuple[Callable[[Any], bool], ...]] = {
     "number": (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_duration),
     "date": (pa.types.is_date, pa.types.is_timestamp),
 }
+
+
+#: All families of types; a dictionary of other values than strings has levels.
+FAMILIES = (*_FAMILIES, "level")
 
 
 def family_of(name: str, column: Any) -> str:
@@ -228,7 +210,6 @@ def _is_text(column: Any) -> bool:
     size = pc.sum(pc.binary_length(column)).as_py()
     if size < (2 * NAMES[0] - 1) * cells:  # words of one letter, and a space between them
         return False
-    count_words = make_count_words("uint8 int64")
     whole = [utf8(chunk.fill_null("")) for chunk in column.chunks]
     words = sum(count_words(*texts, characters_between_spaces(), SENTENCES[0] * cells) for texts in whole)
     if words < NAMES[0] * cells:

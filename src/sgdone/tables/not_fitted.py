@@ -4,13 +4,7 @@ from typing import Any
 
 
 def not_fitted(message: str) -> Any:
-    """scikit-learn's ``NotFittedError``, imported only when it is needed.
-
-    Examples
-    --------
-    >>> not_fitted("call fit first")
-    NotFittedError('call fit first')
-    """
+    """scikit-learn's ``NotFittedError``, imported only when it is needed."""
     from sklearn.exceptions import NotFittedError
 
     return NotFittedError(message)

@@ -159,7 +159,7 @@ class NumberEncoder(ColumnEncoder):
         return self.imputer.sparse_numbers()
 
     def description(self) -> str:
-        """How the column was encoded, for people."""
+        """Description of the encoding, for people."""
         if self.imputer.indicator is None:
             return ""
         return f"missing values replaced by the mean {self.imputer.mean:.6g}, with an indicator"

@@ -14,13 +14,7 @@ from sgdone.message_text import shortened
 
 
 def numpy_of(column: Any) -> NDArray[Any]:
-    """The values of an Arrow array, as its ``to_numpy(zero_copy_only=False)``; those of a chunked array are copied.
-
-    Examples
-    --------
-    >>> numpy_of(pa.chunked_array([[1, 2], [3]])), numpy_of(pa.array([True, False]))
-    (array([1, 2, 3]), array([ True, False]))
-    """
+    """The values of an Arrow array, as its ``to_numpy(zero_copy_only=False)``; those of a chunked array are copied."""
     if not isinstance(column, pa.ChunkedArray):
         return _values(column)
     if not column.num_chunks:
@@ -43,13 +37,7 @@ def _values(array: Any) -> NDArray[Any]:
 
 
 def arrow_of(values: NDArray[Any]) -> Any:
-    """An Arrow array of integers or floats, which shares their memory if it can.
-
-    Examples
-    --------
-    >>> arrow_of(np.array([1, 2])).to_pylist()
-    [1, 2]
-    """
+    """An Arrow array of integers or floats, which shares their memory if it can."""
     values = np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, pa.py_buffer(values)])
 
@@ -110,24 +98,12 @@ def first_cells_fit(column: Any, fits: Callable[[str], Any], *, most: bool = Fal
 
 
 def is_number(text: str) -> bool:
-    """Whether a string is a number as files have it.
-
-    Examples
-    --------
-    >>> [is_number(text) for text in ("1", "-2.5e3", ".5", "1_000", "1,5", "x")]
-    [True, True, True, False, False, False]
-    """
+    """Whether a string is a number as files have it: "-2.5e3" and ".5" are, "1_000" and "1,5" are not."""
     return _NUMBER.fullmatch(text) is not None
 
 
 def is_date(text: str) -> bool:
-    """Whether a string has the shape of an ISO date, with or without a time.
-
-    Examples
-    --------
-    >>> [is_date(text) for text in ("2011-07-13", "2011-07-13T12:30Z", "2011/07/13", "13.7.2011", "2011")]
-    [True, True, True, False, False]
-    """
+    """Whether a string has the shape of an ISO date, with or without a time: "2011/07/13" or "2011-07-13T12:30Z"."""
     return _DATE.fullmatch(text) is not None
 
 
@@ -153,20 +129,13 @@ def parsed_numbers(column: Any) -> Any | None:
 @final
 @dataclass(frozen=True)
 class Misprints:
-    """Cells of a column of numbers that are none.
+    """Cells of a column of numbers that are none."""
 
-    Attributes
-    ----------
-    rows : int array
-        Their rows, from 0.
-    first : str
-        The first of them.
-    cells : int
-        Number of cells with a value, these included.
-    """
-
+    #: Their rows, from 0.
     rows: NDArray[np.int64]
+    #: The first of them.
     first: str
+    #: Number of cells with a value, these included.
     cells: int
 
     @property
@@ -174,21 +143,9 @@ class Misprints:
         """Whether the others make the column one of numbers."""
         return CELLS_PER_MISPRINT * self.rows.size <= self.cells
 
-    @property
-    def share(self) -> str:
-        """How many they are, for a message."""
-        return f"{self.rows.size:,} of {self.cells:,} cells"
-
 
 def numbers_and_misprints(column: Any, *, most: float = 0.5) -> tuple[Any, Misprints | None] | None:
-    """Strings as float64, with nulls for missing values and cells that are no numbers; None if these exceed a share.
-
-    Examples
-    --------
-    >>> found, misprints = numbers_and_misprints(pa.chunked_array([pa.array(["1", "x", "NA", "3"], pa.large_string())]))
-    >>> found.to_pylist(), misprints.rows, misprints.first, misprints.cells
-    ([1.0, None, None, 3.0], array([1]), 'x', 3)
-    """
+    """Strings as float64, with nulls for missing values and cells that are no numbers; None if these exceed a share."""
     numbers = parsed_numbers(column)
     if numbers is not None:
         return numbers, None

@@ -17,16 +17,7 @@ from sgdone.tables.column_encoder import (
     NewFeatures,
     all_names,
 )
-from sgdone.tables.column_plan import (
-    ASKED,
-    ColumnDescription,
-    ColumnPlan,
-    FittedParts,
-    described,
-    make_encoder,
-    parts_of,
-    state_of,
-)
+from sgdone.tables.column_plan import ASKED, ColumnDescription, ColumnPlan, make_encoder, restored, stored
 from sgdone.tables.encoded import Encoded, assemble
 from sgdone.tables.frames import arrow_table
 from sgdone.tables.kinds import UNREAD, Column, Kind, check_choices, read_as, redundant, settle
@@ -101,11 +92,7 @@ class TableEncoding:
 
     @classmethod
     def of_numbers(
-        cls,
-        names: Sequence[str],
-        booleans: Sequence[bool],
-        X: NDArray[Any],
-        sample_weight: ArrayLike | None = None,
+        cls, names: Sequence[str], booleans: Sequence[bool], X: NDArray[Any], sample_weight: ArrayLike | None = None
     ) -> Self:
         """An encoder of a table of numbers and booleans without missing values, which is an array already.
 
@@ -124,9 +111,7 @@ class TableEncoding:
             for name, boolean in zip(names, booleans, strict=True)
             for encoder in [NumberEncoder(name, boolean)]
         ]
-        made.feature_names_in_ = np.array(names, dtype=object)
-        made.n_features_in_ = len(names)
-        made.left_out_, made.is_plain_, made.n_sparse_ = {}, True, 0
+        made._set_fitted(names, left_out={}, is_plain=True, n_sparse=0)
         made.add_numbers(X, sample_weight)
         return made
 
@@ -152,11 +137,6 @@ class TableEncoding:
         self._check_fitted()
         return np.array(all_names([plan.encoder for plan in self.plans_]), dtype=object)
 
-    def names_of(self, features: Sequence[int]) -> list[str]:
-        """Names of some features, by their numbers."""
-        names = self.get_feature_names_out()
-        return [str(names[feature]) for feature in features]
-
     def groups(self) -> list[LevelGroup]:
         """Features of which a row has at most one: the levels of each category and of each part of a date."""
         return [group for column in self.column_features() for group in column.groups]
@@ -177,7 +157,7 @@ class TableEncoding:
         for plan in self.plans_:
             encoder = plan.encoder
             count = len(encoder.dense_names())
-            sparse = np.sort(np.array([number for number, _ in encoder.sparse_names()], dtype=np.int64))
+            sparse = np.sort(encoder.sparse_numbers()).astype(np.int64)
             groups = [
                 LevelGroup(group.name, group.features + shift, group.counts, group.reference + shift)
                 for group in encoder.groups()
@@ -214,7 +194,7 @@ class TableEncoding:
         return self.n_dense_ + self.n_sparse_
 
     def describe(self) -> str:
-        """How each column was encoded and why, a line a column."""
+        """Description of each column: its encoding, and why, in a line."""
         self._check_fitted()
         title = f"{counted(self.n_features_in_, 'column')}, {counted(self.n_features_out_, 'feature')}"
         columns = self.describe_columns()
@@ -225,7 +205,9 @@ class TableEncoding:
     def describe_columns(self) -> list[ColumnDescription]:
         """Name, kind, features and reason of each column."""
         self._check_fitted()
-        return described(self.feature_names_in_.tolist(), self.plans_, self.left_out_)
+        found = {plan.encoder.name: plan.description() for plan in self.plans_}
+        found |= {name: ColumnDescription(name, "left out", "", why) for name, why in self.left_out_.items()}
+        return [found[name] for name in self.feature_names_in_.tolist()]
 
     def __str__(self) -> str:
         return self.describe() if hasattr(self, "plans_") else repr(self)
@@ -246,24 +228,33 @@ class TableEncoding:
             bucket of text is named by its number. Words, as levels, can be personal data.
         """
         self._check_fitted()
-        fitted = FittedParts(self.feature_names_in_.tolist(), dict(self.left_out_), self.is_plain_, self.n_sparse_)
+        fitted = {
+            "names": self.feature_names_in_.tolist(),
+            "left_out": dict(self.left_out_),
+            "is_plain": self.is_plain_,
+            "n_sparse": self.n_sparse_,
+        }
+        parameters = {name: getattr(self, name) for name in ("columns", "max_bytes", "max_levels", "n_buckets")}
         kept = None
         if words is not None:
             kept = np.zeros(self.n_sparse_, dtype=np.bool_)
             kept[np.asarray(words, dtype=np.int64) - self.n_dense_] = True
-        return state_of(self._parameters(), fitted, self.plans_, kept)
+        return stored(parameters, fitted, self.plans_, kept)
 
     @classmethod
     def from_state(cls, state: EncoderState) -> Self:
         """The encoder with this state; a state that does not fit together is a ValueError."""
-        parameters, fitted, plans = parts_of(state)
+        parameters, fitted, plans = restored(state)
         made = cls(**parameters)
         made._check_parameters()
         made.plans_ = plans
-        made.feature_names_in_ = np.array(fitted.names, dtype=object)
-        made.n_features_in_ = len(fitted.names)
-        made.left_out_, made.is_plain_, made.n_sparse_ = fitted.left_out, fitted.is_plain, fitted.n_sparse
+        made._set_fitted(**fitted)
         return made
+
+    def _set_fitted(self, names: Sequence[str], left_out: dict[str, str], is_plain: bool, n_sparse: int) -> None:
+        """Set the attributes that `fit` learns besides the columns."""
+        self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
+        self.left_out_, self.is_plain_, self.n_sparse_ = left_out, is_plain, n_sparse
 
     def _start(self, table: Any) -> dict[str, Column]:
         """Check parameters, and read the columns of the first table."""
@@ -280,11 +271,6 @@ class TableEncoding:
         }
         _warn_of_cells(read)
         return read
-
-    def _parameters(self) -> dict[str, Any]:
-        """The parameters by name."""
-        names = ("columns", "max_bytes", "max_levels", "n_buckets")
-        return {name: getattr(self, name) for name in names}
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "plans_"):
@@ -308,7 +294,8 @@ class TableEncoding:
         ]
         self.left_out_ = left_out
         self._warn_of_formats()
-        numbers = all(c.family in ("number", "boolean") and c.kind in _PLAIN_KINDS for c in read.values())
+        plain = (Kind.NUMBER, Kind.BOOLEAN)  # columns that an array could hold
+        numbers = all(c.family in ("number", "boolean") and c.kind in plain for c in read.values())
         self.is_plain_ = numbers and not any(np.isnan(column.values).any() for column in read.values())
         return self._encode(read, n_rows, new)
 
@@ -391,7 +378,3 @@ def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64
     if weights.shape != (n_rows,) or not np.all((weights >= 0) & (weights < np.inf)):
         raise ValueError(f"sample_weight must be {n_rows} finite numbers of 0 or more, one for each row")
     return weights
-
-
-#: Kinds of columns of a table that an array could hold.
-_PLAIN_KINDS = (Kind.NUMBER, Kind.BOOLEAN)

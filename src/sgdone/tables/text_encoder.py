@@ -18,6 +18,7 @@ from sgdone.tables.column_encoder import (
     StateFields,
     WordRows,
     bucket_count,
+    bucket_lookup,
     feature_numbers,
 )
 from sgdone.tables.kinds import Column
@@ -73,7 +74,7 @@ class TextEncoder(ColumnEncoder):
         """Entries of the rows; with ``new``, what has not been seen before is learnt first."""
         if new is None:
             numbers = self._table.of(self.buckets, np.arange(self.buckets.size), self.n_buckets)
-            pieces = number_words(column.values, numbers, known_number, _nothing())
+            pieces = number_words(column.values, numbers, known_number)
         else:
             pieces = self._learn(column.values, new)
         return Entries(words=[WordRows(pieces, self.features)])
@@ -84,11 +85,10 @@ class TextEncoder(ColumnEncoder):
         Where the two keep different words of a bucket, the one with more votes stays, less the votes of the other
         (Boyer & Moore 1991).
         """
-        known, table = self.buckets.size, np.full(self.n_buckets, -1, dtype=np.int32)
-        table[self.buckets] = np.arange(known)
-        added = np.flatnonzero(table[other.buckets] < 0)
-        shared = np.flatnonzero(table[other.buckets] >= 0)
-        here = table[other.buckets[shared]]
+        known = self.buckets.size
+        places = bucket_lookup(self.buckets, np.arange(known), self.n_buckets)[other.buckets]
+        added, shared = np.flatnonzero(places < 0), np.flatnonzero(places >= 0)
+        here = places[shared]
         own, others = self.votes[here], other.votes[shared]
         same = own[:, HASH] == others[:, HASH]
         loses = ~same & (others[:, VOTES] > own[:, VOTES])
@@ -135,7 +135,7 @@ class TextEncoder(ColumnEncoder):
         return self.features
 
     def description(self) -> str:
-        """How the column was encoded, for people."""
+        """Description of the encoding, for people."""
         return f"{counted(self.features.size, 'bucket')} of words and pairs of words"
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
@@ -178,9 +178,15 @@ def _ascends(numbers: NDArray[np.int32]) -> bool:
     return bool(np.all(numbers[1:] > numbers[:-1]))
 
 
-def number_words(texts: Any, buckets: NDArray[np.int32], number_of: Any, memory: tuple[Any, ...]) -> Pieces:
-    """The numbers of the words and pairs of each text, and their values, as pieces of a CSR matrix."""
-    loop = make_number_words("uint8 int64", number_of)
+def number_words(
+    texts: Any, buckets: NDArray[np.int32], number_of: Any, memory: tuple[Any, ...] | None = None
+) -> Pieces:
+    """The numbers of the words and pairs of each text, and their values, as pieces of a CSR matrix.
+
+    ``memory`` is where ``number_of`` learns: a number of buckets and their words.
+    """
+    memory = memory or (np.zeros(1, dtype=np.int64), np.zeros((0, WORD_BYTES), dtype=np.uint8))
+    loop = make_number_words(number_of)
     pieces: Pieces = []
     found, values = np.empty(0, dtype=np.int32), np.empty(0)
     for data, offsets in lower_case_pieces(texts):
@@ -189,20 +195,11 @@ def number_words(texts: Any, buckets: NDArray[np.int32], number_of: Any, memory:
         if bound > found.size:
             found, values = np.empty(bound, dtype=np.int32), np.empty(bound)
         indptr = np.zeros(offsets.size, dtype=np.int64)
-        room = _room(int(np.diff(offsets).max(initial=0)) // 2 + 1)
-        used = loop(data, offsets, characters_in_words(), room, buckets, memory, indptr, found, values)
+        n_words = int(np.diff(offsets).max(initial=0)) // 2 + 1
+        room = tuple(np.empty(n_words, dtype=kind) for kind in (np.uint64, np.int64, np.int64))
+        used = loop(data, offsets, characters_in_words(), room, buckets, memory, (indptr, found, values))
         pieces.append((indptr, found[:used].copy(), values[:used].copy()))
     return pieces
-
-
-def _room(n_words: int) -> tuple[Any, ...]:
-    """Arrays for the words of one text."""
-    return np.empty(n_words, dtype=np.uint64), np.empty(n_words, dtype=np.int64), np.empty(n_words, dtype=np.int64)
-
-
-def _nothing() -> tuple[Any, ...]:
-    """The memory of a loop that learns nothing."""
-    return np.zeros(1, dtype=np.int64), np.zeros((0, WORD_BYTES), dtype=np.uint8)
 
 
 def _decoded(word: NDArray[np.uint8]) -> str:

@@ -13,12 +13,7 @@ _TOPICS: ContextVar[set[str] | None] = ContextVar("topics", default=None)
 def warn_user(message: str, topic: str = "", category: type[Warning] = UserWarning) -> None:
     """Warn at the first caller that is neither in this package nor in scikit-learn, nor a decorator of the library.
 
-    Parameters
-    ----------
-    message : str
-    topic : str
-        What the warning is about, if a call that reads rows in parts is to have one warning only of it.
-    category : type, default=UserWarning
+    A call that reads rows in parts has one warning only of each ``topic``.
     """
     topics = _TOPICS.get()
     if topic and topics is not None:

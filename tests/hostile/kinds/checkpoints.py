@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from sgdone import TableEncoder
 from sgdone.bank.bank_state import BankState
 from sgdone.bank.evaluation import CANDIDATES, Evaluation
 from sgdone.interfaces.objective import Objective
@@ -15,10 +16,9 @@ from sgdone.losses import Logistic
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows.rows import Block, Rows
 from sgdone.rows.validation_rows import ValidationRows
-from sgdone.state_file import Checkpoint, CheckpointError, check_identity, read_checkpoint, write_checkpoint
-from sgdone.state_file.checkpoint import CHECKPOINT
+from sgdone.state_file.checkpoint import CHECKPOINT, Checkpoint, check_identity, read_checkpoint, write_checkpoint
 from sgdone.state_file.container import read
-from sgdone.tables import TableEncoder
+from sgdone.state_file.file_format import CheckpointError
 
 from .. import byte_changes, model_parts
 from ..case_kind import Kind, Note

@@ -10,7 +10,6 @@ from sklearn.datasets import fetch_covtype
 
 from sgdone.datasets.dataset import Recipe, Split, split_at_random
 
-_FILES = ("covertype/covertype.csv.xz",)
 _NUMERIC = [
     "Elevation",
     "Aspect",
@@ -40,10 +39,10 @@ _CLASSES = [
 ]
 
 
-def _read(folder: Path) -> Split:
+def _read(path: Path) -> Split:
     columns = [*_NUMERIC, "Wilderness_Area", "Soil_Type", "Cover_Type"]
     options = csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.int16()), include_columns=columns)
-    with lzma.open(folder / _FILES[0]) as stream:
+    with lzma.open(path) as stream:
         table = csv.read_csv(stream, convert_options=options)
     area, soil, cover = (table[name].to_numpy() for name in columns[-3:])
     X = np.zeros((table.num_rows, len(_FEATURES)), dtype=np.int16)
@@ -67,7 +66,7 @@ RECIPES = (
         "wilderness areas and 40 soil types as 0 or 1. All 581,012 rows if fetched; a file in "
         "SGDONE_DATA may hold fewer. Copyright Jock A. Blackard and Colorado State University "
         "(1998); reuse unlimited with this notice. Split 4 : 1 at random.",
-        files=_FILES,
+        files=("covertype/covertype.csv.xz",),
         read=_read,
         fetch=_fetch,
     ),

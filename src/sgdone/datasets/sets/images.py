@@ -12,19 +12,12 @@ from sklearn.datasets import fetch_openml
 from sgdone.datasets.dataset import Recipe, Split
 from sgdone.readers.table import Table
 
-_MNIST = (
-    "mnist/train-images-idx3-ubyte.gz",
-    "mnist/train-labels-idx1-ubyte.gz",
-    "mnist/t10k-images-idx3-ubyte.gz",
-    "mnist/t10k-labels-idx1-ubyte.gz",
-)
-_CIFAR10 = ("cifar10/cifar10_4class_train.npz", "cifar10/cifar10_4class_test1000.npz")
 _DIGITS = [str(digit) for digit in range(10)]
 _N_TRAIN = 60_000
 
 
-def _read_mnist(folder: Path) -> Split:
-    train_images, train_labels, test_images, test_labels = (_idx(folder / file) for file in _MNIST)
+def _read_mnist(*paths: Path) -> Split:
+    train_images, train_labels, test_images, test_labels = map(_idx, paths)
     train = Table(train_images.reshape(len(train_images), -1), train_labels)
     test = Table(test_images.reshape(len(test_images), -1), test_labels)
     return Split(train, test, target_names=_DIGITS)
@@ -47,12 +40,12 @@ def _fetch_mnist() -> Split:
     return Split(rows.at(slice(_N_TRAIN)), rows.at(slice(_N_TRAIN, None)), target_names=_DIGITS)
 
 
-def _read_cifar10(folder: Path) -> Split:
+def _read_cifar10(*paths: Path) -> Split:
     def rows(path: Path) -> Table:
         with np.load(path) as arrays:
             return Table(arrays["X"], arrays["y"])
 
-    train, test = (rows(folder / file) for file in _CIFAR10)
+    train, test = map(rows, paths)
     return Split(train, test, target_names=["airplane", "deer", "frog", "truck"])
 
 
@@ -61,7 +54,12 @@ RECIPES = (
         name="mnist",
         description="MNIST: 60,000 + 10,000 images of handwritten digits, 28 × 28 pixels, 0–255. LeCun, "
         "Cortes and Burges (1998), CC BY-SA 3.0. Split by its authors.",
-        files=_MNIST,
+        files=(
+            "mnist/train-images-idx3-ubyte.gz",
+            "mnist/train-labels-idx1-ubyte.gz",
+            "mnist/t10k-images-idx3-ubyte.gz",
+            "mnist/t10k-labels-idx1-ubyte.gz",
+        ),
         read=_read_mnist,
         fetch=_fetch_mnist,
     ),
@@ -70,7 +68,7 @@ RECIPES = (
         description="CIFAR-10, four of its ten classes (airplane 0, deer 4, frog 6, truck 9): 32 × 32 pixels "
         "in red, green and blue, 0–255; 5,000 images a class to train, the 414 of these classes "
         "among the first 1,000 test images to test. Krizhevsky (2009), no licence stated.",
-        files=_CIFAR10,
+        files=("cifar10/cifar10_4class_train.npz", "cifar10/cifar10_4class_test1000.npz"),
         read=_read_cifar10,
     ),
 )

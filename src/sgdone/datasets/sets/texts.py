@@ -11,17 +11,15 @@ from sklearn.datasets import fetch_20newsgroups
 from sgdone.datasets.dataset import Recipe, Split, split_at_random, tfidf
 from sgdone.readers.table import Table
 
-_NEWS = ("newsgroups20/20news-bydate.tar.xz",)
-_SMS = ("sms-spam/sms.csv.gz",)
 _SPAM = ["ham", "spam"]
 
 #: Name of the group and of the file, and the text.
 _Document = tuple[str, str, str]
 
 
-def _read(folder: Path) -> Split:
+def _read(path: Path) -> Split:
     parts: dict[str, list[_Document]] = {"20news-bydate-train": [], "20news-bydate-test": []}
-    with tarfile.open(folder / _NEWS[0], "r:xz") as archive:
+    with tarfile.open(path, "r:xz") as archive:
         for member in archive:
             if member.isfile():
                 part, group, file = Path(member.name).parts[-3:]
@@ -53,8 +51,8 @@ def _rows(documents: list[_Document], names: list[str]) -> Table:
     return Table(texts, groups).at(np.random.default_rng(0).permutation(len(documents)))
 
 
-def _read_messages(folder: Path) -> Split:
-    table = csv.read_csv(str(folder / _SMS[0]), parse_options=csv.ParseOptions(newlines_in_values=True))
+def _read_messages(path: Path) -> Split:
+    table = csv.read_csv(str(path), parse_options=csv.ParseOptions(newlines_in_values=True))
     texts = np.array(table["text"].to_pylist(), dtype=object)
     codes = np.array([_SPAM.index(label) for label in table["label"].to_pylist()])
     return Split(*split_at_random(texts, codes), target_names=_SPAM)
@@ -66,7 +64,7 @@ RECIPES = (
         description="20 Newsgroups, by date: 11,314 + 7,532 messages to 20 groups, headers and quotes "
         "included, as scikit-learn's TF-IDF fitted on the training messages of the chosen groups. "
         "Lang (1995), no licence stated. Split by its authors.",
-        files=_NEWS,
+        files=("newsgroups20/20news-bydate.tar.xz",),
         read=_read,
         fetch=_fetch,
         featurize=tfidf,
@@ -76,7 +74,7 @@ RECIPES = (
         description="SMS Spam Collection: 5,574 text messages in English, whether they are spam, as scikit-learn's "
         "TF-IDF fitted on the training messages. Almeida and Hidalgo (2011); UCI Machine Learning Repository, "
         "CC BY 4.0. Split 4 : 1 at random.",
-        files=_SMS,
+        files=("sms-spam/sms.csv.gz",),
         read=_read_messages,
         featurize=tfidf,
     ),

@@ -42,7 +42,6 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         raise pipes[0].error("a pipe must be the only input, as the types of all files are compared first")
     schemas = [] if pipes else [_schema(options) for options in files]
     types: dict[str, Any] = {}
-    empty = True
     for options in files:
         with _opened(options, options.on_bytes) as (stream, is_file):
             reader, before = _Batches(stream, is_file, options), 0
@@ -51,12 +50,8 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
                 chosen = FileSetColumns.choose([(each, schema.names) for each, schema in schemas])
                 types = common_types(schemas, chosen)
             for batch in reader:
-                for part in typed_parts(batch, before, chosen.columns, types, options):
-                    empty = False
-                    yield part
+                yield from typed_parts(batch, before, chosen.columns, types, options)
                 before += batch.num_rows
-    if empty and not files[0].part_of_table:
-        raise files[0].error("has column names but no rows")
 
 
 def layout(files: Sequence[ReadOptions]) -> FileLayout:

@@ -49,20 +49,51 @@ _NULL_LINE = re.compile(rb"(?:\A|\n)[ \t\r\n]*null")
 ONE_OBJECT_A_LINE = "write one object a line (pandas: to_json(orient='records', lines=True))"
 
 
-def kinds_of(block: TextBlock, options: ReadOptions) -> dict[str, set[str]]:
-    """The keys of the objects of a block, each with the kinds of its values; nulls are of no kind."""
-    try:
-        schema = arrow_read(block, arrow_json.ParseOptions()).schema
-        return {
-            field.name: {next((kind for fits, kind in _KINDS_OF_TYPES if fits(field.type)), _STRING)} - {None}
-            for field in schema
-        }
-    except (pa.ArrowInvalid, UnicodeDecodeError):  # the second is for keys that are not UTF-8
-        found: dict[str, set[str]] = {}
-        for _, record in _records(block, options):
-            for name, value in record.items():
-                found.setdefault(name, set()).update(() if value is None else [_kind_of(value)])
-        return found
+class _Lines(NamedTuple):
+    """Lines of one of the files."""
+
+    block: TextBlock
+    options: ReadOptions
+
+    def pieces(self, most_lines: Callable[[], int]) -> "Iterator[_Lines]":
+        """Pieces of at most ``most_lines()`` lines, without blank ones."""
+        pieces = pieces_of(self.block, most_lines)
+        return (_Lines(piece, self.options) for piece in pieces if piece.text.strip())
+
+    def kinds(self) -> dict[str, set[str]]:
+        """The keys of the objects, each with the kinds of its values; nulls are of no kind."""
+        try:
+            schema = arrow_read(self.block, arrow_json.ParseOptions()).schema
+            return {
+                field.name: {next((kind for fits, kind in _KINDS_OF_TYPES if fits(field.type)), _STRING)} - {None}
+                for field in schema
+            }
+        except (pa.ArrowInvalid, UnicodeDecodeError):  # the second is for keys that are not UTF-8
+            found: dict[str, set[str]] = {}
+            for _, record in self.records():
+                for name, value in record.items():
+                    found.setdefault(name, set()).update(() if value is None else [_kind_of(value)])
+            return found
+
+    def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the line number and the object of each line."""
+        for number, line in enumerate(self.block.text.split(b"\n"), start=self.block.line):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except UnicodeDecodeError as error:
+                raise self.error("is not UTF-8: convert the file (iconv -t utf-8)", number) from error
+            except (ValueError, RecursionError) as error:
+                raise self.error(f"is not JSON ({error}): {ONE_OBJECT_A_LINE}", number) from error
+            if not isinstance(record, dict):
+                raise self.error(f"is not an object: {ONE_OBJECT_A_LINE}", number)
+            yield number, record
+
+    def error(self, problem: str, line: int, column: str | None = None) -> DataError:
+        """An error about a line, or a value in it."""
+        where = "" if column is None else f", column {column!r}"
+        return self.options.error(problem, place=f"line {line:,}{where}")
 
 
 def _kind_of(value: Any) -> str:
@@ -71,22 +102,12 @@ def _kind_of(value: Any) -> str:
 
 @final
 class RecordParser:
-    """Parses blocks of lines to columns of fixed types.
+    """Parses blocks of lines to columns of fixed types: those of the values in the first blocks, the ``head``.
 
-    Parameters
-    ----------
-    kinds : dict
-        The kinds of values of each column in the first blocks.
-    columns : Columns
-        Those to read; an error names one that has nested values, or values of several kinds.
-    head : sequence of (TextBlock, ReadOptions)
-        The first blocks, whose strings may be dates.
+    An error names a column to read that has nested values, or values of several kinds.
     """
 
-    def __init__(
-        self, kinds: dict[str, set[str]], columns: Columns, head: Sequence[tuple[TextBlock, ReadOptions]]
-    ) -> None:
-        options = head[0][1]
+    def __init__(self, kinds: dict[str, set[str]], columns: Columns, head: Sequence[_Lines]) -> None:
         self._names, self._columns = set(kinds), columns
         self._kinds = {name: _settled(kinds[name]) for name in columns.read()}
         self._strict = self._names == set(columns.read())  # else other keys are ignored
@@ -95,7 +116,8 @@ class RecordParser:
             if kind is None or kind == _NESTED:
                 raise self._mixed(name, kinds[name], head)
         self._schema = pa.schema([(name, self._type_of(name)) for name in columns.read()])
-        texts = [name for name in columns.features if self._kinds[name] == _STRING and name not in options.as_strings]
+        texts = [name for name in columns.features if self._kinds[name] == _STRING]
+        texts = [name for name in texts if name not in head[0].options.as_strings]
         self._dates = self._dates_among(texts, head) if texts else set()
 
     @property
@@ -103,21 +125,20 @@ class RecordParser:
         """Number of columns."""
         return len(self._kinds)
 
-    def table(self, block: TextBlock, options: ReadOptions) -> Any:
+    def table(self, lines: _Lines) -> Any:
         """The columns of the rows of a block."""
         behaviour = "error" if self._strict else "ignore"
+        options = arrow_json.ParseOptions(explicit_schema=self._schema, unexpected_field_behavior=behaviour)
         try:
-            found = arrow_read(
-                block, arrow_json.ParseOptions(explicit_schema=self._schema, unexpected_field_behavior=behaviour)
-            )
+            found = arrow_read(lines.block, options)
             found.validate(full=True)  # strings are UTF-8
-            self._check_lines(found, block, options)
+            self._check_lines(found, lines)
         except pa.ArrowInvalid as error:
-            raise self._fault(block, options, str(error)) from error
+            raise self._fault(lines, str(error)) from error
         for name in self._dates:
             dates = as_type(found.column(name), TIMESTAMP)
             if dates is None:
-                raise self._not_a_date(name, block, options)
+                raise self._not_a_date(name, lines)
             found = found.set_column(found.column_names.index(name), name, dates)
         return found
 
@@ -126,80 +147,72 @@ class RecordParser:
         is_label = name == self._columns.label and self._columns.condition is None
         return pa.int64() if kind == _WHOLE and is_label else _TYPES[kind]
 
-    def _dates_among(self, names: list[str], head: Sequence[tuple[TextBlock, ReadOptions]]) -> set[str]:
+    def _dates_among(self, names: list[str], head: Sequence[_Lines]) -> set[str]:
         possible, with_values = set(names), set[str]()
-        pieces = (
-            (piece, options) for block, options in head for piece in pieces_of(block, lambda: CELLS // self.n_columns)
-        )
-        for block, options in pieces:
-            if not block.text.strip():
-                continue
-            strings = self.table(block, options)
-            for name in list(possible):
-                dates = timestamps(strings.column(name), some_in_utc=False)
-                if dates is None:
-                    possible.discard(name)
-                elif dates.null_count < len(dates):
-                    with_values.add(name)
+        for lines in head:
+            for piece in lines.pieces(lambda: CELLS // self.n_columns):
+                strings = self.table(piece)
+                for name in list(possible):
+                    dates = timestamps(strings.column(name), some_in_utc=False)
+                    if dates is None:
+                        possible.discard(name)
+                    elif dates.null_count < len(dates):
+                        with_values.add(name)
         return possible & with_values
 
-    def _check_lines(self, table: Any, block: TextBlock, options: ReadOptions) -> None:
+    def _check_lines(self, table: Any, lines: _Lines) -> None:
         # Most blocks have no blank lines: the others are split.
-        has_blank = _BLANK.search(block.text) or not block.text.partition(b"\n")[0].strip()
-        if not has_blank and table.num_rows == block.text.count(b"\n"):
+        text = lines.block.text
+        has_blank = _BLANK.search(text) or not text.partition(b"\n")[0].strip()
+        if not has_blank and table.num_rows == text.count(b"\n"):
             return
-        if table.num_rows != sum(1 for line in block.text.split(b"\n") if line.strip()):
-            raise self._fault(block, options, f"has several objects in a line: {ONE_OBJECT_A_LINE}")
+        if table.num_rows != sum(1 for line in text.split(b"\n") if line.strip()):
+            raise self._fault(lines, f"has several objects in a line: {ONE_OBJECT_A_LINE}")
 
-    def _mixed(self, name: str, kinds: set[str], head: Sequence[tuple[TextBlock, ReadOptions]]) -> DataError:
-        advice = "leave the column out with drop=, or convert its values"
+    def _mixed(self, name: str, kinds: set[str], head: Sequence[_Lines]) -> DataError:
         first: str | None = None
-        for block, options in head:
-            for line, record in _records(block, options):
+        for lines in head:
+            for number, record in lines.records():
                 kind = None if record.get(name) is None else _kind_of(record[name])
-                if kind == _NESTED:
-                    value = shortened(json.dumps(record[name]))
-                    problem = f"{value} is a list or object, which is no value of a column"
-                    return options.error(f"{problem}: {advice}", place=f"line {line:,}, column {name!r}")
                 first = first or kind
-                if kind is not None and _settled({kind, str(first)}) is None:
-                    problem = f"{shortened(json.dumps(record[name]))} is not among {first}, as the values before it are"
-                    return options.error(f"{problem}: {advice}", place=f"line {line:,}, column {name!r}")
-        return head[0][1].error(f"has values of several kinds ({', '.join(sorted(kinds))})", place=f"column {name!r}")
+                problem = ""
+                if kind == _NESTED:
+                    problem = "is a list or object, which is no value of a column"
+                elif kind is not None and _settled({kind, str(first)}) is None:
+                    problem = f"is not among {first}, as the values before it are"
+                if problem:
+                    value = shortened(json.dumps(record[name]))
+                    advice = "leave the column out with drop=, or convert its values"
+                    return lines.error(f"{value} {problem}: {advice}", number, name)
+        options = head[0].options
+        return options.error(f"has values of several kinds ({', '.join(sorted(kinds))})", place=f"column {name!r}")
 
-    def _fault(self, block: TextBlock, options: ReadOptions, otherwise: str) -> DataError:
+    def _fault(self, lines: _Lines, otherwise: str) -> DataError:
         """The error for the first line that cannot be read, or does not fit the columns."""
         head = f"the first {size_text(text_blocks.HEAD)}"
-        for line, record in _records(block, options):
+        for number, record in lines.records():
             new = next((name for name in record if name not in self._names), None)
             if self._strict and new is not None:
-                return options.error(
-                    f"the key {new!r} is in no line of {head}: leave it out with drop=, or name the columns to use "
-                    "with features=",
-                    place=f"line {line:,}",
-                )
+                advice = "leave it out with drop=, or name the columns to use with features="
+                return lines.error(f"the key {new!r} is in no line of {head}: {advice}", number)
             for name, kind in self._kinds.items():
                 value = record.get(name)
                 fits = value is None or _kind_of(value) == kind or {kind, _kind_of(value)} == {_NUMBER, _WHOLE}
                 if not fits or (self._schema.field(name).type == pa.int64() and isinstance(value, float)):
-                    return options.error(
-                        f"{shortened(json.dumps(value))} does not fit: the column has only {kind} in {head}: write all "
-                        "of its values alike, or leave it out with drop=",
-                        place=f"line {line:,}, column {name!r}",
-                    )
-        return options.error(otherwise)
+                    problem = f"{shortened(json.dumps(value))} does not fit: the column has only {kind} in {head}"
+                    advice = "write all of its values alike, or leave it out with drop="
+                    return lines.error(f"{problem}: {advice}", number, name)
+        return lines.options.error(otherwise)
 
-    def _not_a_date(self, name: str, block: TextBlock, options: ReadOptions) -> DataError:
-        for line, record in _records(block, options):
+    def _not_a_date(self, name: str, lines: _Lines) -> DataError:
+        for number, record in lines.records():
             value = record.get(name)
             cell = pa.chunked_array([pa.array([value], pa.large_string())])
             if as_type(cell, TIMESTAMP) is None:
-                return options.error(
-                    f"{shortened(str(value))!r} does not fit: the column has only dates in the first "
-                    f"{size_text(text_blocks.HEAD)}: correct it, or pass columns={{{name!r}: 'category'}}",
-                    place=f"line {line:,}, column {name!r}",
-                )
-        return options.error("dates with and without time zones", place=f"column {name!r}")
+                problem = f"{shortened(str(value))!r} does not fit: the column has only dates in the first"
+                advice = f"correct it, or pass columns={{{name!r}: 'category'}}"
+                return lines.error(f"{problem} {size_text(text_blocks.HEAD)}: {advice}", number, name)
+        return lines.options.error("dates with and without time zones", place=f"column {name!r}")
 
 
 def arrow_read(block: TextBlock, parse_options: Any) -> Any:
@@ -221,22 +234,6 @@ def _settled(kinds: set[str]) -> str | None:
     if kinds <= {_WHOLE, _NUMBER} and len(kinds) == 2:
         return _NUMBER
     return next(iter(kinds), _STRING) if len(kinds) < 2 else None
-
-
-def _records(block: TextBlock, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line number and the object of each line."""
-    for number, line in enumerate(block.text.split(b"\n"), start=block.line):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except UnicodeDecodeError as error:
-            raise options.error("is not UTF-8: convert the file (iconv -t utf-8)", place=f"line {number:,}") from error
-        except (ValueError, RecursionError) as error:
-            raise options.error(f"is not JSON ({error}): {ONE_OBJECT_A_LINE}", place=f"line {number:,}") from error
-        if not isinstance(record, dict):
-            raise options.error(f"is not an object: {ONE_OBJECT_A_LINE}", place=f"line {number:,}")
-        yield number, record
 
 
 #: Lines of the first piece of a file, whose keys are not known.
@@ -285,13 +282,6 @@ def layout(files: Sequence[ReadOptions]) -> FileLayout:
     return FileLayout(chosen.columns, [0] * len(files))
 
 
-class _Lines(NamedTuple):
-    """Lines of one of the files."""
-
-    block: TextBlock
-    options: ReadOptions
-
-
 def _blocks(files: Sequence[ReadOptions]) -> Generator[_Lines, None, None]:
     for options in files:
         with opened(options.path, options.on_bytes) as stream:
@@ -303,12 +293,11 @@ def _blocks(files: Sequence[ReadOptions]) -> Generator[_Lines, None, None]:
 
 def _tables(parser: RecordParser, lines: _Lines) -> Iterator[tuple[Any, Numbers]]:
     """The columns of the rows of a block, some rows at a time if the columns are many, and the lines of the rows."""
-    for block in pieces_of(lines.block, lambda: CELLS // parser.n_columns):
-        if block.text.strip():
-            table = parser.table(block, lines.options)
-            numbers = row_lines(block, table.num_rows, None)
-            assert numbers is not None  # the parser has checked that each line is a row
-            yield table, numbers
+    for piece in lines.pieces(lambda: CELLS // parser.n_columns):
+        table = parser.table(piece)
+        numbers = row_lines(piece.block, table.num_rows, None)
+        assert numbers is not None  # the parser has checked that each line is a row
+        yield table, numbers
 
 
 def _kinds(head: Iterable[_Lines]) -> dict[str, set[str]]:
@@ -319,10 +308,9 @@ def _kinds(head: Iterable[_Lines]) -> dict[str, set[str]]:
     kinds: dict[str, set[str]] = {}
     doublings = count()
     for lines in head:
-        for block in pieces_of(lines.block, lambda: min(_FIRST_LINES << next(doublings), CELLS // max(1, len(kinds)))):
-            if block.text.strip():
-                for name, found in kinds_of(block, lines.options).items():
-                    kinds.setdefault(name, set()).update(found)
+        for piece in lines.pieces(lambda: min(_FIRST_LINES << next(doublings), CELLS // max(1, len(kinds)))):
+            for name, found in piece.kinds().items():
+                kinds.setdefault(name, set()).update(found)
     return kinds
 
 

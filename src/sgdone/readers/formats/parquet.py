@@ -33,17 +33,15 @@ def read_parquet(options: ReadOptions) -> Table:
 def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     """Yield the rows of files in parts, from one row group after the other."""
     about = layout(files)
-    empty = True
     for options in files:
         with _file(options) as file:
-            progress = _Progress(options, file.metadata.num_rows)
+            size, told = 0 if options.on_bytes is None else _size(options), 0
             for first, batch in _batches(file, about.columns.read(), options):
-                for table in typed_parts(batch, first, about.columns, about.types, options):
-                    empty = False
-                    yield table
-                progress.advance(batch.num_rows)
-    if empty and not files[0].part_of_table:
-        raise files[0].error("has column names but no rows")
+                yield from typed_parts(batch, first, about.columns, about.types, options)
+                if options.on_bytes is not None:  # as many of the bytes as the share of the rows
+                    total = size * (first + batch.num_rows) // file.metadata.num_rows
+                    options.on_bytes(total - told)
+                    told = total
 
 
 def layout(files: Sequence[ReadOptions]) -> FileLayout:
@@ -93,22 +91,6 @@ def _batches(
                 break
             yield before, batch
             before += batch.num_rows
-
-
-class _Progress:
-    """Reports the bytes of a file as its rows are read: as many as the share of the rows."""
-
-    def __init__(self, options: ReadOptions, n_rows: int) -> None:
-        self._report, self._rows, self._n_rows, self._told = options.on_bytes, 0, n_rows, 0
-        self._size = 0 if self._report is None else _size(options)
-
-    def advance(self, n_rows: int) -> None:
-        """Report that rows have been read."""
-        self._rows += n_rows
-        if self._report is not None:
-            total = self._size * self._rows // self._n_rows
-            self._report(total - self._told)
-            self._told = total
 
 
 def _size(options: ReadOptions) -> int:

@@ -1,7 +1,7 @@
 """Reader for the svmlight (LIBSVM) format: ``label index:value index:value … # comment`` on each line."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone.kernels.decimal_number import power_table
-from sgdone.kernels.svmlight_text import make_read_lines
+from sgdone.kernels.svmlight_text import read_lines
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
@@ -24,19 +24,18 @@ from sgdone.readers.table import ReadOptions, Table, reads_as_number, shortened
 LARGEST_INDEX = np.iinfo(np.int32).max
 #: White space within a line.
 _BLANKS = re.compile(r"[ \t\r\v\f\n]+")
+#: Name of a column by its index.
+_NAME = re.compile(r"feature ([0-9]{1,18})")
+#: Columns are left out if there are more than this many, of which less than a quarter occur. The rule depends on the
+#: file alone, and a model of the others takes at most four times the memory that it needs.
+_NARROW, _SPARSE = 1 << 16, 4
 
 
 def rewritten(line: bytes, options: ReadOptions, last: int | None) -> bytes:
     """A line as the compiled reader takes it; raises ValueError if something is wrong with it.
 
-    Parameters
-    ----------
-    line : bytes
-        A line that is rare: an index with a sign, or a number with more digits than the loop can decide on.
-    options : ReadOptions
-        Those of the file.
-    last : int or None
-        Largest index allowed.
+    Lines that it does not take are rare: an index with a sign, or a number with more digits than the loop can decide
+    on. ``last`` is the largest index allowed.
 
     Examples
     --------
@@ -45,80 +44,67 @@ def rewritten(line: bytes, options: ReadOptions, last: int | None) -> bytes:
     b'10.0 1:0.1'
     """
     text = line.decode("utf-8", "backslashreplace")
-    for problem in problems(text, options, last):
-        raise ValueError(problem)
-    label, entries = _tokens(text)
-    pairs = [entry.split(":") for entry in entries]
-    return " ".join([repr(float(label)), *(f"{int(left)}:{float(right)!r}" for left, right in pairs)]).encode()
+    label, *entries = _BLANKS.split(text.split("#", 1)[0].strip(" \t\r\v\f\n"))
+    if entries and entries[0].startswith("qid:"):
+        del entries[0]
+    _check_label(label)
+    return " ".join([repr(float(label)), *_features(entries, options, last)]).encode()
 
 
-def problems(line: str, options: ReadOptions, last: int | None) -> Iterator[str]:
-    """Problems of a line; ``last`` is the largest index allowed."""
-    label, entries = _tokens(line)
-    if label:
-        yield from _label_problems(label)
-        yield from _feature_problems(entries, options, last)
-
-
-def _tokens(line: str) -> tuple[str, list[str]]:
-    """The label and the entries of a line, without its comment and ``qid:``."""
-    label, *entries = _BLANKS.split(line.split("#", 1)[0].strip(" \t\r\v\f\n"))
-    return label, entries[1:] if entries and entries[0].startswith("qid:") else entries
-
-
-def _label_problems(label: str) -> Iterator[str]:
+def _check_label(label: str) -> None:
     value, shown = _number(label), shortened(label)
     digits = label.lstrip("+-")
     if ":" in label:
-        yield f"starts with {shown!r} instead of a label: put a number first (0 if unknown)"
-    elif value is None and all(_number(part) is not None for part in label.split(",")):
-        yield f"has several labels ({shown}): keep one per row"
-    elif value is None:
-        yield f"the label {shown!r} is not a number: encode the classes as numbers"
-    elif digits.isdecimal() and len(digits) > 1 and digits.startswith("0"):
-        number = digits.lstrip("0") or "0"
-        yield f"the label {shown!r} has leading zeros: write {shortened(number)}, or keep it as text in a CSV file"
-    elif not np.isfinite(value) and not digits.isdecimal():
-        yield f"the label is {shown!r}: drop the row"
-    elif digits.isdecimal() and not (np.isfinite(value) and int(digits) == abs(value)):
-        yield f"the label {shown!r} has too many digits for a float: number the classes 0, 1, 2, …"
+        raise ValueError(f"starts with {shown!r} instead of a label: put a number first (0 if unknown)")
+    if value is None and all(_number(part) is not None for part in label.split(",")):
+        raise ValueError(f"has several labels ({shown}): keep one per row")
+    if value is None:
+        raise ValueError(f"the label {shown!r} is not a number: encode the classes as numbers")
+    if digits.isdecimal() and len(digits) > 1 and digits.startswith("0"):
+        number = shortened(digits.lstrip("0") or "0")
+        raise ValueError(f"the label {shown!r} has leading zeros: write {number}, or keep it as text in a CSV file")
+    if not np.isfinite(value) and not digits.isdecimal():
+        raise ValueError(f"the label is {shown!r}: drop the row")
+    if digits.isdecimal() and not (np.isfinite(value) and int(digits) == abs(value)):
+        raise ValueError(f"the label {shown!r} has too many digits for a float: number the classes 0, 1, 2, …")
 
 
-def _feature_problems(entries: list[str], options: ReadOptions, last: int | None) -> Iterator[str]:
+def _features(entries: list[str], options: ReadOptions, last: int | None) -> Iterator[str]:
+    """The entries in the common form."""
     first = 0 if options.zero_based else 1
     previous = -1
     for entry in entries:
         left, _, right = entry.partition(":")
         digits = left.lstrip("+-")
         if not (digits.isascii() and digits.isdecimal()) or len(left) > len(digits) + 1 or not right:
-            yield f"{shortened(entry)!r} does not have the form index:value"
-            return
+            raise ValueError(f"{shortened(entry)!r} does not have the form index:value")
         # Python does not convert more than 4,300 digits.
         index, value = int(left) if len(digits) < 20 else LARGEST_INDEX + 1, _number(right)
         if index == 0 and first == 1:
-            yield "index 0: indices start at 0 in this file; read it and its test files with zero_based=True"
-        elif index < 0:
-            yield f"index {index} is negative"
-        elif index > LARGEST_INDEX:
-            yield f"index {shortened(left)} is too large: indices up to {LARGEST_INDEX:,} are supported"
-        elif last is not None and index > last:
-            yield (
+            raise ValueError(
+                "index 0: indices start at 0 in this file; read it and its test files with zero_based=True"
+            )
+        if index < 0:
+            raise ValueError(f"index {index} is negative")
+        if index > LARGEST_INDEX:
+            raise ValueError(f"index {shortened(left)} is too large: indices up to {LARGEST_INDEX:,} are supported")
+        if last is not None and index > last:
+            raise ValueError(
                 f"index {index} is too large: the last of {counted(last - first + 1, 'feature')}, starting at "
                 f"{first}, is {last}. Read training and test files with the same n_features and zero_based"
             )
-        elif index == previous:
-            yield f"index {index} appears twice: keep one value per feature"
-        elif index < previous:
-            yield f"index {index} comes after {previous}: sort the indices of each line"
+        if index == previous:
+            raise ValueError(f"index {index} appears twice: keep one value per feature")
+        if index < previous:
+            raise ValueError(f"index {index} comes after {previous}: sort the indices of each line")
         if value is None:
-            yield f"index {index}: {shortened(right)!r} is not a number"
-        elif options.allow_missing:
-            pass
-        elif np.isnan(value):
-            yield f"index {index}: missing value ({right}): impute or drop it"
-        elif np.isinf(value):
-            yield f"index {index}: infinite value ({shortened(right)}): clip or drop it"
+            raise ValueError(f"index {index}: {shortened(right)!r} is not a number")
+        if not (options.allow_missing or np.isfinite(value)):
+            problem = "missing value" if np.isnan(value) else "infinite value"
+            advice = "impute" if np.isnan(value) else "clip"
+            raise ValueError(f"index {index}: {problem} ({shortened(right)}): {advice} or drop it")
         previous = index
+        yield f"{index}:{value!r}"
 
 
 def _number(text: str) -> float | None:
@@ -165,7 +151,7 @@ def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     if options.bits is not None:
         width = 1 << options.bits
     widest = 1
-    for block, rows, place in parsed_blocks(files, partial(_parsed, make_read_lines(), power_table(), ReusedArrays())):
+    for block, rows, place in parsed_blocks(files, partial(_parsed, power_table(), ReusedArrays())):
         n_rows, n_entries = rows.n_rows, rows.n_entries
         indices = rows.entries["indices"][:n_entries]
         if width is None and n_entries:
@@ -184,7 +170,7 @@ def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         )
 
 
-def _parsed(read_lines: Callable[..., int], table: Any, arrays: ReusedArrays, block: LineBlock) -> RowArrays:
+def _parsed(table: Any, arrays: ReusedArrays, block: LineBlock) -> RowArrays:
     options = block.options
     first, last = _first(options), _last(options)
     mask = LARGEST_INDEX if options.bits is None else (1 << options.bits) - 1
@@ -193,7 +179,8 @@ def _parsed(read_lines: Callable[..., int], table: Any, arrays: ReusedArrays, bl
 
     def loop(data: Any, end: Any) -> int:
         filled = rows.rows["labels"], rows.indptr, rows.entries["indices"], rows.entries["values"]
-        return read_lines(data, end, rows.progress, table, first, largest, mask, not options.allow_missing, *filled)
+        limits = first, largest, mask
+        return read_lines(data, end, rows.progress, table, limits, not options.allow_missing, filled)
 
     rows.fill(block, loop, lambda line: rewritten(line, options, last))
     return rows
@@ -210,16 +197,6 @@ def _last(options: ReadOptions) -> int | None:
     if options.width is None or of_names or options.bits is not None:
         return None
     return options.width - 1 + _first(options)
-
-
-READER = Reader("svmlight", (".svm", ".libsvm", ".svmlight"), read_svmlight, parts=read_svmlight_parts)
-
-
-#: Columns are left out if there are more than this many, of which less than a quarter occur. The rule depends on the
-#: file alone, and a model of the others takes at most four times the memory that it needs.
-_NARROW, _SPARSE = 1 << 16, 4
-
-_NAME = re.compile(r"feature ([0-9]{1,18})")
 
 
 def occurring(X: Any) -> NDArray[np.int64] | None:
@@ -242,28 +219,14 @@ def names_of(columns: NDArray[np.int64], first: int) -> list[str]:
 
 
 def columns_of(names: Sequence[str], first: int) -> NDArray[np.int64] | None:
-    """The columns that `names_of` named; None if a name is of another kind, or before the first index.
-
-    Examples
-    --------
-    >>> columns_of(["feature 7", "feature 1000"], 1), columns_of(["age", "income"], 1)
-    (array([  6, 999]), None)
-    """
+    """The columns that `names_of` named; None if a name is of another kind, or before the first index."""
     found = [_NAME.fullmatch(name) for name in names]
     columns = np.array([-1 if match is None else int(match[1]) - first for match in found], dtype=np.int64)
     return None if columns.size == 0 or columns.min() < 0 else columns
 
 
 def select(X: Any, columns: NDArray[np.int64]) -> Any:
-    """The given columns of a CSR matrix, in this order; entries of others are left out.
-
-    Examples
-    --------
-    >>> X = sparse.csr_array(([1.0, 2.0, 3.0], [4, 9_999, 4], [0, 2, 3]), shape=(2, 10_000))
-    >>> select(X, np.array([9_999, 7, 4])).toarray()
-    array([[2., 0., 1.],
-           [0., 0., 3.]])
-    """
+    """The given columns of a CSR matrix, in this order; entries of others are left out."""
     order = np.argsort(columns, kind="stable")
     ascending = columns[order]
     places = np.minimum(np.searchsorted(ascending, X.indices), columns.size - 1)
@@ -273,3 +236,6 @@ def select(X: Any, columns: NDArray[np.int64]) -> Any:
     found = sparse.csr_array(parts, shape=(X.shape[0], columns.size))
     found.sort_indices()
     return found
+
+
+READER = Reader("svmlight", (".svm", ".libsvm", ".svmlight"), read_svmlight, parts=read_svmlight_parts)

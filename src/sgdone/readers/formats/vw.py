@@ -1,7 +1,7 @@
 """Reader for Vowpal Wabbit's text format: ``label weight 'tag|namespace name:value name | name …`` on each line."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, final
@@ -18,9 +18,9 @@ from sgdone.kernels.name_numbers import (
     KNOWN_BEFORE,
     PLACED,
     SLOT,
-    make_number_names,
+    number_names,
 )
-from sgdone.kernels.vw_text import NO_NAME, make_hash_names, make_read_vw_lines
+from sgdone.kernels.vw_text import NO_NAME, hash_names, read_vw_lines
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.stacking import ReusedArrays, widened
 from sgdone.readers.locations import shown
@@ -168,9 +168,8 @@ class NameColumns:
         self._new = np.empty(0 if self._fixed else values.size, dtype=np.int32)
         sum_indptr, indices, sums = np.zeros_like(indptr), np.empty(values.size, np.int32), np.empty(values.size)
         out = sum_indptr, indices, sums
-        number_names = make_number_names()
-        arrays = data, indptr, starts, ends, spaces, values, self._fixed, state
-        while not number_names(*arrays, self._hashes, self._slots, self._new, *out):
+        entries = data, indptr, starts, ends, spaces, values
+        while not number_names(entries, self._fixed, state, self._hashes, self._slots, self._new, out):
             self._grow(int(indptr[state[DONE_ROWS] + 1] - indptr[state[DONE_ROWS]]))
         state[ALL_ROWS] += indptr.size - 1
         n_entries = int(state[DONE_ENTRIES])
@@ -263,7 +262,7 @@ def _tables(files: Sequence[ReadOptions]) -> Iterator[Table]:
                     f"remove {name}="
                 )
     columns = NameColumns(options.features) if options.bits is None else None
-    parse = partial(_parsed, make_read_vw_lines(), make_hash_names(), power_table(), ReusedArrays())
+    parse = partial(_parsed, power_table(), ReusedArrays())
     for block, rows, place in parsed_blocks(files, parse):
         n_rows = rows.n_rows
         X = _hashed(rows, 1 << (options.bits or 0)) if columns is None else columns.matrix(block, rows)
@@ -283,13 +282,7 @@ def _tables(files: Sequence[ReadOptions]) -> Iterator[Table]:
         )
 
 
-def _parsed(
-    read_lines: Callable[..., int],
-    hash_names: Callable[..., None],
-    table: Any,
-    arrays: ReusedArrays,
-    block: LineBlock,
-) -> RowArrays:
+def _parsed(table: Any, arrays: ReusedArrays, block: LineBlock) -> RowArrays:
     options = block.options
     entries = _ENTRIES if options.bits is None else {**_ENTRIES, "indices": np.int32}
     rows = RowArrays(block.end, _ROWS, entries, arrays)
@@ -297,12 +290,13 @@ def _parsed(
 
     def loop(data: Any, end: Any) -> int:
         outputs = *rows.rows.values(), rows.indptr, *(rows.entries[name] for name in _ENTRIES)
-        return read_lines(data, end, rows.progress, table, labelled, not options.allow_missing, *outputs)
+        return read_vw_lines(data, end, rows.progress, table, labelled, not options.allow_missing, outputs)
 
     rows.fill(block, loop, lambda line: rewritten(line, options))
     if options.bits is not None:
-        spans = (rows.entries[name][: rows.n_entries] for name in ("names", "name_ends", "spaces"))
-        hash_names(block.data, table, *spans, np.uint64((1 << options.bits) - 1), rows.entries["indices"])
+        names, ends, spaces = (rows.entries[name][: rows.n_entries] for name in ("names", "name_ends", "spaces"))
+        mask = np.uint64((1 << options.bits) - 1)
+        hash_names(block.data, table, names, ends, spaces, mask, rows.entries["indices"])
     return rows
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import IO, Any, final
 
 import numpy as np
@@ -13,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from sgdone.kernels.csv_numbers import NOT_NUMBERS, SKIPPED, make_read_rows
+from sgdone.kernels.csv_numbers import NOT_NUMBERS, SKIPPED, read_rows
 from sgdone.kernels.decimal_number import power_table
-from sgdone.kernels.machine_words import PADDING
+from sgdone.kernels.instructions import PADDING
 from sgdone.machine.memory import size_text
 from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
@@ -156,17 +157,16 @@ def records(stream: IO[bytes], separator: str, options: ReadOptions, line: int =
         raise options.error(f'{error}: is a quote (") not closed?', place=f"line {start:,}") from error
 
 
-def line_of(row: int, stream: IO[bytes], record: FirstRecord, line: int = 1) -> int:
-    """The line at which a row begins; rows are numbered from 0."""
-    return next(at for i, (at, _) in enumerate(records(stream, record.separator, record.options, line)) if i == row)
+def line_of(row: int, block: TextBlock, record: FirstRecord) -> int:
+    """The line at which a row of a block begins; rows are numbered from 0."""
+    found = records(io.BytesIO(block.text), record.separator, record.options, block.line)
+    return next(line for line, _ in islice(found, row, None))
 
 
-def broken_line(
-    stream: IO[bytes], record: FirstRecord, wanted: Collection[str], otherwise: str, line: int = 1
-) -> DataError:
+def broken_line(block: TextBlock, record: FirstRecord, wanted: Collection[str], otherwise: str) -> DataError:
     """The error for the first line with another number of fields, or with bytes that are not UTF-8."""
     options, n_columns = record.options, len(record.names)
-    for at, fields in records(stream, record.separator, options, line):
+    for at, fields in records(io.BytesIO(block.text), record.separator, options, block.line):
         if len(fields) != n_columns:
             where = "header" if options.header else "first line"
             found = f"found {counted(len(fields), 'field')}, but the {where} has {counted(n_columns, 'column')}"
@@ -198,7 +198,7 @@ class CellParser:
         self._expected, self._misprints = misprints, dict.fromkeys(types, 0)
         self._cells = dict.fromkeys(types, 0)
         self._as_text: set[str] = set()  # columns with cells that Arrow does not read as their type
-        self._number_columns = NumberColumns()
+        self._arrays = ReusedArrays()
         self._failures = 0
         self._nulls = arrow_csv.ConvertOptions().null_values
         if _TEXT not in types.values():  # among strings these words are values
@@ -209,7 +209,7 @@ class CellParser:
         types = {name: kind for name, kind in self._types.items() if kind in NUMBERS and name not in self._as_text}
         if self._failures >= _MOST_FAILURES:
             return {}
-        found = self._number_columns.of(block, record, types)
+        found = number_columns(block, record, types, self._arrays)
         self._failures += found is None
         return found or {}
 
@@ -236,7 +236,7 @@ class CellParser:
             if column.type != kind:
                 column, bad = self._converted(column, name, block, record)
                 if bad is not None:
-                    line = line_of(int(bad.rows[0]), io.BytesIO(block.text), record, block.line)
+                    line = line_of(int(bad.rows[0]), block, record)
                     misprints.append((name, f"line {line:,} of {shown(record.options.path)}", bad))
             self._cells[name] += len(column) - column.null_count
             made.append(column)
@@ -272,7 +272,7 @@ class CellParser:
                 rest = half
             else:
                 fitting, rest = fitting + half, rest - half
-        line = line_of(fitting, io.BytesIO(block.text), record, block.line)
+        line = line_of(fitting, block, record)
         what, head = _FOUND[self._types[name]], size_text(text_blocks.HEAD)
         if name == self._columns.label:
             problem = f"is not among {what}, and the labels of the first {head} are {what} only"
@@ -294,11 +294,11 @@ def decide_types(
     as_strings = head[0][1].options.as_strings if head else ()
     fixed = {name for name in columns.features if name in as_strings}
     found = {name: ColumnType() for name in columns.read() if name != columns.label}
-    labels, number_columns = [], NumberColumns()
+    labels, arrays = [], ReusedArrays()
     for block, record in head:
         # Columns that were numbers so far probably still are. One with two types is of strings, and not parsed further.
         likely = {name: NUMBER for name, own in found.items() if own.is_number and name not in fixed}
-        known = number_columns.of(block, record, likely) or {}
+        known = number_columns(block, record, likely, arrays) or {}
         settled = fixed | known.keys()
         open_columns = [name for name, own in found.items() if name not in settled and not own.is_text]
         label = [] if columns.label is None else [columns.label]
@@ -327,7 +327,7 @@ def strings_of(block: TextBlock, record: FirstRecord, names: Sequence[str], *, n
         words = arrow_csv.ConvertOptions().null_values if nulls else []
         return _read(block, record, dict.fromkeys(names, _TEXT), words)
     except pa.ArrowInvalid as error:
-        raise broken_line(io.BytesIO(block.text), record, names, str(error), block.line) from error
+        raise broken_line(block, record, names, str(error)) from error
 
 
 def _read(block: TextBlock, record: FirstRecord, types: dict[str, Any], null_values: list[str]) -> Any:
@@ -367,51 +367,29 @@ def _is_plain(strings: Any, kind: Any) -> bool:
 NUMBERS = frozenset({pa.float64(), pa.int64()})
 
 
-@final
-class NumberColumns:
-    """Reads columns of numbers of blocks of rows."""
-
-    def __init__(self) -> None:
-        self._arrays = ReusedArrays()
-
-    def of(self, block: TextBlock, record: FirstRecord, types: Mapping[str, Any]) -> dict[str, Any] | None:
-        r"""The columns that are among ``types``; None if a cell is not a number that is written plainly.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from sgdone.readers.table import ReadOptions
-        >>> record = FirstRecord(",", ["a", "b", "c"], ReadOptions(Path("t.csv")))
-        >>> types = {"c": pa.int64(), "a": pa.float64()}
-        >>> found = NumberColumns().of(TextBlock(b"1.5,x,3\n,y,4\n", 1, 2), record, types)
-        >>> {name: column.to_pylist() for name, column in found.items()}
-        {'c': [3, 4], 'a': [1.5, None]}
-        >>> NumberColumns().of(TextBlock(b"1.5,x,NA\n", 1, 1), record, types)
-        """
-        text = block.text
-        if not types or not record.separator.isascii() or len(record.separator) != 1:
-            return None
-        capacity = block.n_lines + 1
-        order = {name: place for place, name in enumerate(types)}
-        places = np.array([order.get(name, SKIPPED) for name in record.names], dtype=np.int64)
-        whole = np.array([kind == pa.int64() for kind in types.values()])
-        values = self._arrays.empty(len(types) * capacity, np.uint64).reshape(len(types), capacity)
-        data, end = self._padded(text)
-        separator = np.uint8(ord(record.separator))
-        n_rows = make_read_rows()(data, np.uint64(end), separator, places, whole, power_table(), values)
-        if n_rows == NOT_NUMBERS:
-            return None
-        rows = values.view(np.float64)[:, :n_rows]
-        return {name: _column(own, kind) for own, (name, kind) in zip(rows, types.items(), strict=True)}
-
-    def _padded(self, text: bytes) -> tuple[Any, int]:
-        """The text as an array, with a newline at its end and zeros behind it; and where it ends."""
-        end = len(text) + (not text.endswith(b"\n"))
-        data = self._arrays.empty(end + PADDING, np.uint8)
-        data[: len(text)] = np.frombuffer(text, dtype=np.uint8)
-        data[len(text) : end] = ord("\n")
-        data[end:] = 0
-        return data, end
+def number_columns(
+    block: TextBlock, record: FirstRecord, types: Mapping[str, Any], arrays: ReusedArrays
+) -> dict[str, Any] | None:
+    """Columns of numbers of a block, those of ``types``; None if a cell is not a number that is written plainly."""
+    if not types or not record.separator.isascii() or len(record.separator) != 1:
+        return None
+    capacity = block.n_lines + 1
+    order = {name: place for place, name in enumerate(types)}
+    places = np.array([order.get(name, SKIPPED) for name in record.names], dtype=np.int64)
+    whole = np.array([kind == pa.int64() for kind in types.values()])
+    values = arrays.empty(len(types) * capacity, np.uint64).reshape(len(types), capacity)
+    text = block.text
+    end = len(text) + (not text.endswith(b"\n"))
+    data = arrays.empty(end + PADDING, np.uint8)
+    data[: len(text)] = np.frombuffer(text, dtype=np.uint8)
+    data[len(text) : end] = ord("\n")
+    data[end:] = 0
+    separator = np.uint8(ord(record.separator))
+    n_rows = read_rows(data, np.uint64(end), separator, places, whole, power_table(), values)
+    if n_rows == NOT_NUMBERS:
+        return None
+    rows = values.view(np.float64)[:, :n_rows]
+    return {name: _column(own, kind) for own, (name, kind) in zip(rows, types.items(), strict=True)}
 
 
 def _column(values: Any, kind: Any) -> Any:

@@ -55,7 +55,7 @@ def typed_column(strings: Any) -> Any:
 
 
 def typed_feature(strings: Any) -> tuple[Any, Misprints | None]:
-    """The same for a feature: few cells of a column of numbers may be none, and are nulls then."""
+    """A feature as `typed_column` has it; few cells of a column of numbers may be none, and are nulls then."""
     found = typed_column(strings)
     if found is not strings:
         return found, None
@@ -123,14 +123,7 @@ class ColumnType:
 
 
 def as_type(strings: Any, kind: Any) -> Any | None:
-    """A column of strings as a type that was found for other cells of the column; None if a cell does not fit.
-
-    Examples
-    --------
-    >>> cells = pa.chunked_array([pa.array(["1", " ?", "02"], pa.large_string())])
-    >>> as_type(cells, NUMBER).to_pylist(), as_type(cells, BOOLEAN)
-    ([1.0, None, 2.0], None)
-    """
+    """A column of strings as a type that was found for other cells of the column; None if a cell does not fit."""
     parse = {NUMBER: parsed_numbers, BOOLEAN: _booleans, TIMESTAMP: timestamps}
     return parse[kind](strings) if kind in parse else strings
 
@@ -179,14 +172,7 @@ def typed_labels(labels: Any) -> Any:
 
 
 def labels_as(labels: Any, kind: Any) -> Any | None:
-    """Labels as the type that was found for others; None if one does not fit.
-
-    Examples
-    --------
-    >>> labels = pa.chunked_array([pa.array(["1", "+2", None], pa.large_string())])
-    >>> labels_as(labels, pa.float64()).to_pylist(), labels_as(labels, pa.bool_())
-    ([1.0, 2.0, None], None)
-    """
+    """Labels as the type that was found for others; None if one does not fit."""
     if labels.null_count == len(labels):
         return pa.chunked_array([pa.nulls(len(labels), kind)])
     encoded = pa.concat_arrays(labels.chunks).dictionary_encode()
