@@ -20,7 +20,7 @@ from sgdone.newton.counted_work import bank_work, exact_work, fold_work
 from sgdone.newton.exact_phase import ExactInMemory
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Rows
-from sgdone.run.driver import run
+from sgdone.run import RunOptions, run
 from sgdone.stopping import Gain
 
 #: Rows, words and words of a row.
@@ -88,10 +88,10 @@ def compare(source: ArraySource, objective: Objective) -> tuple[float, float]:
     """Seconds of the bank, and of a finish in its place."""
 
     def bank() -> object:
-        return run(source, objective, Bank(), Gain(), rng=np.random.default_rng(0))
+        return run(source, objective, Bank(), Gain())
 
     def finish() -> object:
-        return run(source, objective, (ExactInMemory(), Bank(), ExactInMemory()), Gain(), rng=np.random.default_rng(0))
+        return run(source, objective, Bank(), Gain(), RunOptions(optional=ExactInMemory()))
 
     with mock.patch.object(ExactInMemory, "replaces_bank", return_value=True):
         return seconds(bank), seconds(finish)

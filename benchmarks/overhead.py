@@ -22,7 +22,7 @@ from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRED, Probe, ProbeMaker
 from sgdone.kernels.rows import RowAccess
 from sgdone.rows import ArraySource
-from sgdone.run import run
+from sgdone.run import RunOptions, run
 from sgdone.steps import Constant
 from sgdone.stopping import Progress, Stop, StopRule, Watch
 from sgdone.stopping.validation import make_check
@@ -93,7 +93,7 @@ def one_pass(X: Any, y: Any, rule: StopRule) -> Callable[[], Any]:
     objective = Objective(losses.Logistic(), 1e-6)
 
     def go() -> Any:
-        return run(ArraySource(X, labels), objective, solvers.SGD(), rule, step=Constant(1e-3))
+        return run(ArraySource(X, labels), objective, solvers.SGD(), rule, RunOptions(step=Constant(1e-3)))
 
     return go
 

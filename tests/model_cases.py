@@ -9,7 +9,7 @@ from running import objective_of
 from sgdone.bank.evaluation import Candidate
 from sgdone.bank.models import Models
 from sgdone.interfaces.objective import Objective
-from sgdone.kernels.bank import DECAY_ROWS, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE
+from sgdone.kernels.bank import ALPHA, DECAY_ROWS, NO_FOLD, RECORDS_LOSSES, STEP_SCALE
 from sgdone.losses import Hinge, Huber, Logistic, Squared, SquaredHinge
 from sgdone.matrices.mixed_matrix import with_dense_columns
 from sgdone.rows import ArraySource, Scaling
@@ -71,7 +71,7 @@ class Case:
 
     def reference(self, models, model, start=None):
         """The slow reference of a model: averaged weights and intercepts in the user's units, and losses."""
-        gain, decay_rows, penalty = models.plans[model, [STEP_SCALE, DECAY_ROWS, PENALTY]]
+        gain, decay_rows, penalty = models.plans[model, [STEP_SCALE, DECAY_ROWS, ALPHA]]
         learns = self.folds != models.folds[model]
         coef, intercept, losses = slow.averaged_implicit(
             self.scaled_rows,

@@ -74,9 +74,11 @@ def run(
         objective,
         method,
         stop,
-        start=start,
-        resume=None if resume is None else resume.result,
-        hooks=() if hook is None else (hook,),
-        **options,
+        run_package.RunOptions(
+            start=start,
+            resume=None if resume is None else resume.result,
+            hooks=() if hook is None else (hook,),
+            **options,
+        ),
     )
     return Run(done)

@@ -12,14 +12,14 @@ from sgdone.bank.evaluation import Evaluation, is_due_after, is_due_in_stream, m
 from sgdone.bank.models import Models
 from sgdone.interfaces.objective import Judgement
 from sgdone.interfaces.stop_rule import Status, Stop
-from sgdone.kernels.bank import PENALTY
+from sgdone.kernels.bank import ALPHA
 from sgdone.losses import Logistic
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource
 from sgdone.rows.block_source import BlockSource
 from sgdone.rows.blocks import NumberedRows
 from sgdone.rows.validation_rows import ValidationRows
-from sgdone.run import run
+from sgdone.run import RunOptions, run
 from sgdone.stopping import Gain, MaxPasses, MaxSamples
 
 TWO_CLASSES = objective_of(Logistic())
@@ -39,7 +39,7 @@ def rows_of(n_rows, n_features, seed=0, decay=0.0):
 
 def fitted(X, labels, stop=None, seed=0, **options):
     source = ArraySource(X, labels, **options)
-    return run(source, TWO_CLASSES, Bank(), stop or Gain(), rng=np.random.default_rng(seed))
+    return run(source, TWO_CLASSES, Bank(), stop or Gain(), RunOptions(rng=np.random.default_rng(seed)))
 
 
 @dataclass
@@ -106,7 +106,7 @@ def test_larger_penalties_are_tried_where_overfitting_is_possible(n_rows, n_feat
 def test_the_objective_has_the_penalty_of_the_leader():
     result = fitted(*rows_of(600, 100))
     state = result.state
-    assert result.objective.alpha == state.models.plans[state.model, PENALTY]
+    assert result.objective.alpha == state.models.plans[state.model, ALPHA]
     assert result.objective.alpha == pytest.approx(state.lead.penalty / 600)
 
 
@@ -161,7 +161,7 @@ def test_held_out_rows_are_counted_after_ctrl_c():
             raise KeyboardInterrupt
 
     source = ArraySource(*rows_of(30_000, 4))
-    result = run(source, TWO_CLASSES, Bank(), Gain(), rng=np.random.default_rng(0), hooks=[interrupt])
+    result = run(source, TWO_CLASSES, Bank(), Gain(), RunOptions(hooks=[interrupt]))
     assert result.verdict.status is Status.INTERRUPTED
     assert 5000 + 4096 < result.state.steps <= result.rows_read
 
@@ -234,8 +234,7 @@ def test_the_number_of_rows_between_two_calls_changes_no_bit(n_rows, n_features,
             TWO_CLASSES,
             Bank(),
             Gain(),
-            rng=np.random.default_rng(0),
-            block_size=block_size,
+            RunOptions(block_size=block_size),
         ).model
         for block_size in (None, 7, 1000)
     ]

@@ -23,8 +23,8 @@ def state_of(X, labels, objective, candidates=CANDIDATES):
     """A state that has measured all rows and was trained on them once, and its block."""
     block = next(ArraySource(X, labels, shuffle=False).blocks(np.random.default_rng(0)))
     used = block.all_used()
-    state = BankState.over(block, used, objective, None, candidates, seen=used, ordered=False)
-    state.set_penalties(len(labels))
+    state = BankState.initial(block, used, objective, None, candidates, seen=used, ordered=False)
+    state.set_alphas(len(labels))
     state.models.advance(state.scaled(block), ValidationRows().folds_of(block), 0, len(labels))
     return state, block
 
@@ -49,7 +49,7 @@ def evaluation_with(state, differences):
 )
 def test_candidates_as_good_as_the_leader_are_averaged(differences, chosen, trained):
     state, _ = trained
-    coef, intercept = state.blend(evaluation_with(state, np.array(differences)))
+    coef, intercept = state.mean_of_tied(evaluation_with(state, np.array(differences)))
     solutions = [state.models.solution(k, state.units.scaling) for k in chosen]
     np.testing.assert_allclose(coef, np.mean([found[0] for found in solutions], axis=0))
     np.testing.assert_allclose(intercept, np.mean([found[1] for found in solutions], axis=0))

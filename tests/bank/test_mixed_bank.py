@@ -17,7 +17,7 @@ from sgdone.newton import counted_work, exact_path, exact_phase
 from sgdone.newton.exact_phase import ExactInMemory
 from sgdone.rows import ArraySource
 from sgdone.rows.faults import drift_advice
-from sgdone.run import run
+from sgdone.run import RunOptions, run
 from sgdone.stopping import Gain, MaxPasses
 from sgdone.sums.units import LIFT, Units
 from storage_forms import duplicated, long_indices, unsorted
@@ -118,8 +118,7 @@ def source_of(X, labels, **options):
 
 def fit(X, labels, exact=None, objective=None, **options):
     objective = objective_of(Logistic(), 2) if objective is None else objective
-    rng, phases = np.random.default_rng(0), Bank() if exact is None else (exact, Bank(), exact)
-    return run(source_of(X, labels), objective, phases, Gain(), rng=rng, **options)
+    return run(source_of(X, labels), objective, Bank(), Gain(), RunOptions(optional=exact, **options))
 
 
 @pytest.mark.parametrize("exact", [None, ExactInMemory()])
@@ -166,7 +165,7 @@ def test_features_that_are_appended(n_first):
         result = run(source, objective_of(Logistic(), 2), Bank(), MaxPasses(1))
         result.state.append_features(np.zeros(7 - known, dtype=np.int32))
         source = source_of(with_dense_columns(then, 3), labels[3000:], **options)
-        models.append(run(source, objective_of(Logistic(), 2), Bank(), MaxPasses(2), resume=result).model)
+        models.append(run(source, objective_of(Logistic(), 2), Bank(), MaxPasses(2), RunOptions(resume=result)).model)
     assert models[0].coef[0, n_first:].all()
     np.testing.assert_allclose(models[0].coef, models[1].coef, rtol=1e-9)
     np.testing.assert_allclose(models[0].intercept, models[1].intercept, rtol=1e-9)

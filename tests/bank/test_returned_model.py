@@ -34,9 +34,9 @@ def trained_on_folds(rng):
     labels = np.where(X[:, 0] + rng.logistic(size=N_ROWS) > 0, 1.0, -1.0)
     block = next(ArraySource(X, labels, shuffle=False).blocks(np.random.default_rng(0)))
     used = block.all_used()
-    state = BankState.over(block, used, objective_of(Logistic()), None, CANDIDATES, seen=used, ordered=False)
+    state = BankState.initial(block, used, objective_of(Logistic()), None, CANDIDATES, seen=used, ordered=False)
     state.run.n_rows = N_ROWS
-    state.set_penalties(N_ROWS)
+    state.set_alphas(N_ROWS)
     state.hold_out(ValidationRows.drawn(block, used, np.random.default_rng(0)))
     state.models.advance(state.scaled(block), state.run.validation.of_row, 0, N_ROWS)
     return state, block, state.evaluate(block)

@@ -90,7 +90,7 @@ def test_before_the_first_row_there_is_no_model(monkeypatch):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(BankState, "over", interrupt)
+    monkeypatch.setattr(BankState, "initial", interrupt)
     X, y = problem("two")
     model = LinearClassifier()
     with pytest.raises(KeyboardInterrupt):

@@ -157,7 +157,9 @@ class Cases:
 
     def _stored_phase(self) -> str:
         path = self._folder / "state"
-        return str(read_checkpoint(path).parts["phase"]) if path.exists() else "none"
+        if not path.exists():
+            return "none"
+        return "main" if read_checkpoint(path).parts["ended"] is None else "exact"
 
     def _left(self, cache: str | None, *, killed: bool = False) -> list[str]:
         """Files that should not be there; one that was killed may leave partial files, which the next fit replaces."""

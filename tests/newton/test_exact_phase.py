@@ -16,7 +16,7 @@ from sgdone.newton.counted_work import exact_work, factorises
 from sgdone.newton.exact_phase import ExactInMemory
 from sgdone.rows import ArraySource
 from sgdone.rows.source import Stream
-from sgdone.run import run
+from sgdone.run import RunOptions, run
 from sgdone.stopping import Decrement, Gain, MaxPasses, MaxSamples, MaxSeconds
 
 SMOOTH = [Logistic(), SquaredHinge(), Squared(), Exponential(), Huber(0.7)]
@@ -117,7 +117,8 @@ def test_the_cost_grows_with_rows_columns_and_classes():
 
 
 def finished(X, y, objective, weights=None, **options):
-    return run(ArraySource(X, y, weights, **options), objective, (ExactInMemory(), Bank(), ExactInMemory()), Gain())
+    how = RunOptions(optional=ExactInMemory())
+    return run(ArraySource(X, y, weights, **options), objective, Bank(), Gain(), how)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, None])
@@ -139,8 +140,9 @@ def test_a_run_continues_from_the_model_as_from_the_state_of_a_bank():
     X, y = classes(2, 100)
     result = finished(X, y, objective_of(Logistic()))
     source = ArraySource(X, y, part_of_stream=True)
-    by_model = run(source, objective_of(Logistic()), Bank(), Gain(), resume=result)
-    by_state = run(source, objective_of(Logistic()), Bank(), Gain(), resume=replace(result, state=result.state.copy()))
+    by_model = run(source, objective_of(Logistic()), Bank(), Gain(), RunOptions(resume=result))
+    copied = replace(result, state=result.state.copy())
+    by_state = run(source, objective_of(Logistic()), Bank(), Gain(), RunOptions(resume=copied))
     np.testing.assert_array_equal(by_model.model.coef, by_state.model.coef)
     assert not np.array_equal(by_model.model.coef, result.model.coef)
 

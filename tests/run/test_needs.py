@@ -10,7 +10,7 @@ from sgdone.bank import Bank
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs
 from sgdone.rows import ArraySource
-from sgdone.run import run
+from sgdone.run import RunOptions, run
 
 LOGISTIC = Objective(losses.Logistic(), 0.1)
 REGRESSION = Objective(losses.Squared(), 0.1, predicts="target")
@@ -92,9 +92,9 @@ MISMATCHES = {
     ),
 }
 OPTIONS = {
-    "a step size that is not taken": {"step": steps.Constant(0.1)},
-    "margins of a regression": {"monitors": ["margins"]},
-    "margins of several models": {"monitors": ["margins"]},
+    "a step size that is not taken": RunOptions(step=steps.Constant(0.1)),
+    "margins of a regression": RunOptions(monitors=["margins"]),
+    "margins of several models": RunOptions(monitors=["margins"]),
 }
 
 
@@ -103,7 +103,7 @@ def test_a_mismatch_says_what_to_use(name):
     arguments, message = MISMATCHES[name]
     rows = source(part_of_stream=name == "all rows of a stream")
     with pytest.raises(ValueError, match=re.escape(message)):
-        run(rows, *arguments, **OPTIONS.get(name, {}))
+        run(rows, *arguments, OPTIONS.get(name))
 
 
 def test_a_source_that_is_not_in_memory_is_not_enough_for_all_rows():
@@ -126,7 +126,8 @@ def test_rules_say_what_their_parts_need():
 
 
 def test_the_first_reason_for_a_penalty_is_kept():
-    assert (Needs(all_rows=True) | Needs(penalty="a") | Needs(penalty="b")) == Needs(all_rows=True, penalty="a")
+    first, second = Needs(why_positive_alpha="a"), Needs(why_positive_alpha="b")
+    assert (Needs(all_rows=True) | first | second) == Needs(all_rows=True, why_positive_alpha="a")
 
 
 def test_a_method_around_another_needs_what_that_one_does():

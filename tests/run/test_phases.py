@@ -1,4 +1,4 @@
-"""A run is a list of phases, each trained where it is worthwhile."""
+"""An optional phase is trained before or after the method of a run, where it is worthwhile."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -11,7 +11,7 @@ from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import Needs, Status, Stop
 from sgdone.losses import Squared
 from sgdone.rows import ArraySource
-from sgdone.run import Clock, run
+from sgdone.run import Clock, RunOptions, run
 from sgdone.stopping import MaxPasses, ProgressiveLoss
 
 
@@ -40,9 +40,6 @@ class Steps(Method):
         self.began_at.append(None if start is None else float(start.intercept[0]))
         return Counted()
 
-    def resume(self, state, stream):
-        return state
-
     def advance(self, state, block, first, last, updates, watches=()):
         state.steps += 1
         done = Stop("", self.status, f"{self.count} steps") if state.steps == self.count else None
@@ -57,8 +54,6 @@ class Steps(Method):
 
 @dataclass(frozen=True)
 class Optional(Steps):
-    is_optional: ClassVar[bool] = True
-
     when: str = "after"
     better: bool = True
 
@@ -68,8 +63,8 @@ class Optional(Steps):
     def is_better(self, state, ended, before):
         return self.better
 
-    def state_after(self, state, main, before, stream):
-        return before
+    def hand_over(self, state, main, last, stream):
+        return last
 
     def __str__(self):
         return "the second method"
@@ -80,15 +75,17 @@ class First(Steps):
     runs_to_its_end: ClassVar[bool] = True
 
 
-def ran(*phases, stop=None, **options):
+def ran(method, optional=None, stop=None, **options):
     X = np.linspace(-1.0, 1.0, 10)[:, None]
     objective = Objective(Squared(), 0.0, predicts="target")
-    return run(ArraySource(X, X[:, 0]), objective, phases, stop or MaxPasses(20), **options)
+    return run(
+        ArraySource(X, X[:, 0]), objective, method, stop or MaxPasses(20), RunOptions(optional=optional, **options)
+    )
 
 
 def test_a_phase_follows_where_it_is_worthwhile():
     second = Optional(2.0, 2)
-    result = ran(Steps(1.0), second, Optional(5.0, when="first"))
+    result = ran(Steps(1.0), second)
     assert (result.model.intercept[0], second.began_at) == (2.0, [1.0])
     verdict = result.verdict
     assert (verdict.step, verdict.passes, verdict.finish_passes, len(result.trace)) == (5, 5.0, 2.0, 5)
@@ -99,12 +96,12 @@ def test_a_phase_follows_where_it_is_worthwhile():
 
 def test_a_phase_that_takes_the_place_of_the_main_method():
     main = Steps(1.0)
-    result = ran(Optional(2.0, 2, when="first"), main)
+    result = ran(main, Optional(2.0, 2, when="first"))
     assert (result.model.intercept[0], result.verdict.passes, main.began_at) == (2.0, 2.0, [])
 
 
 def test_a_phase_that_stalls_leaves_its_trace_and_its_cost():
-    result = ran(Optional(2.0, 2, Status.STALLED, when="first"), Steps(1.0))
+    result = ran(Steps(1.0), Optional(2.0, 2, Status.STALLED, when="first"))
     assert (result.model.intercept[0], len(result.trace)) == (1.0, 5)
     assert "the second method ended after 2 passes: 2 steps" in str(result.verdict)
     assert (result.verdict.passes, result.verdict.finish_passes) == (5.0, 0.0)
@@ -143,23 +140,15 @@ def test_readings_before_a_run_are_part_of_it():
     assert result.trace["passes"].tolist() == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_one_phase_at_least_is_not_optional():
-    with pytest.raises(ValueError, match="one phase that is not optional"):
-        ran(Optional(2.0))
-    with pytest.raises(ValueError, match="one phase that is not optional"):
-        ran(Steps(1.0), replace(Steps(1.0), value=3.0))
-
-
 def test_no_phase_follows_once_a_callback_has_asked_for_the_end():
     second = Optional(2.0, 2)
     result = ran(Steps(1.0), second, hooks=[lambda progress: "enough" if progress.step == 3 else None])
     assert (result.model.intercept[0], result.verdict.status, second.began_at) == (1.0, Status.CONVERGED, [])
-    result = ran(
-        Steps(1.0), replace(second, better=False), hooks=[lambda progress: "no" if progress.rows_read > 30 else None]
-    )
+    worse = replace(second, better=False)
+    result = ran(Steps(1.0), worse, hooks=[lambda progress: "no" if progress.rows_read > 30 else None])
     assert (result.model.intercept[0], result.verdict.status) == (1.0, Status.STOPPED)
 
 
 def test_passes_of_an_earlier_phase_are_not_those_of_the_safeguard():
-    result = ran(Optional(2.0, 150, Status.STALLED, when="first"), Steps(1.0), stop=ProgressiveLoss(0.0))
+    result = ran(Steps(1.0), Optional(2.0, 150, Status.STALLED, when="first"), stop=ProgressiveLoss(0.0))
     assert (result.verdict.status, result.verdict.passes) == (Status.CONVERGED, 153.0)

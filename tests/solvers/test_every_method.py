@@ -298,7 +298,10 @@ def test_steps_that_are_too_large_diverge(case, problem):
     if case.too_large is None:
         return
     rows = ArraySource(1e2 * problem.X, 1e4 * problem.X[:, 0])
-    options = {"step": steps.Constant(case.too_large), "alpha": 0.0 if not case.solver.needs.penalty else 0.1}
+    options = {
+        "step": steps.Constant(case.too_large),
+        "alpha": 0.0 if not case.solver.needs.why_positive_alpha else 0.1,
+    }
     if case.solver.needs.classes:
         return
     result = case.run(rows, MaxPasses(50), losses.Squared(), task="regression", **options)
@@ -481,7 +484,7 @@ def test_what_cannot_be_combined(case, problem):
             SGDClassifier(solver=case.solver, penalty="l1", alpha=0.1).fit(X, y)
         with pytest.raises(TypeError):
             Truncated(case.solver)
-    if case.solver.needs.penalty:
+    if case.solver.needs.why_positive_alpha:
         for options in ({}, {"step": 0.1}):
             with pytest.raises(ValueError, match="needs a positive alpha"):
                 case.estimator(alpha=0.0, **options).fit(X, y)

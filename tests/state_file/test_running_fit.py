@@ -16,7 +16,7 @@ from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource
 from sgdone.rows.block_source import BlockSource
 from sgdone.rows.blocks import NumberedRows
-from sgdone.run import run
+from sgdone.run import RunOptions, run
 from sgdone.run.checkpoints import Checkpoints
 from sgdone.state_file.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from sgdone.stopping import Gain, MaxPasses
@@ -72,7 +72,7 @@ def trained(source, hook=None):
     hooks = () if hook is None else (hook,)
     objective = Objective(Logistic())
     stop = (Gain(0.01) & MaxPasses(1)).then(1.5) | MaxPasses(4)
-    return run(source, objective, Bank(), stop, rng=np.random.default_rng(0), hooks=hooks)
+    return run(source, objective, Bank(), stop, RunOptions(hooks=hooks))
 
 
 def live_state(progress):
@@ -120,10 +120,9 @@ def test_a_snapshot_has_the_state_of_the_rule():
     rule, written = MaxPasses(1).then(2.5) | MaxPasses(6), []
     checkpoints = Checkpoints(lambda snapshot: written.append(copy.deepcopy(snapshot)), 0.0)
     objective = Objective(Logistic())
-    expected = run(in_parts(*problem(6000)), objective, Bank(), rule, checkpoints=checkpoints)
+    expected = run(in_parts(*problem(6000)), objective, Bank(), rule, RunOptions(checkpoints=checkpoints))
     late = next(snapshot for snapshot in written if snapshot.passes_begun == 2)
-    found = run(
-        in_parts(*problem(6000)), objective, Bank(), rule, checkpoints=Checkpoints(lambda snapshot: True, 1e9, late)
-    )
+    again = RunOptions(checkpoints=Checkpoints(lambda snapshot: True, 1e9, late))
+    found = run(in_parts(*problem(6000)), objective, Bank(), rule, again)
     assert (found.verdict.rule, found.verdict.step) == (expected.verdict.rule, expected.verdict.step)
     assert_same(found.model, expected.model)

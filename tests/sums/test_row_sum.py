@@ -113,7 +113,7 @@ def test_parts_of_several_pieces_add_up():
 
 
 def test_sums_that_need_their_order_are_not_wrapped():
-    with pytest.raises(TypeError, match="Statistics is not for rows that are prepared"):
+    with pytest.raises(TypeError, match="Statistics is not for rows that are chosen or changed"):
         SubsetSum(Statistics("classification"), "training", 0)
 
 
@@ -132,5 +132,5 @@ def test_validation_rows_and_the_others_are_all_rows():
     parts = [rows.sum(SubsetSum(request, row_set, 3)).values for row_set in ("training", "validation")]
     np.testing.assert_allclose(sum(parts), rows.sum(request).values)
     assert 0 < parts[1][-1] < 90
-    chosen = rows.some("validation", 3).block.all_used()
+    chosen = rows.subset("validation", 3).block.all_used()
     np.testing.assert_array_equal(chosen[::2] + 1, chosen[1::2])

@@ -29,7 +29,7 @@ from sgdone.bank.evaluation import (
     most_candidates,
     next_in_stream,
 )
-from sgdone.bank.far_start import is_lost, share_to_use, shorten
+from sgdone.bank.far_start import is_far_worse_than_constant, share_to_use, shorten
 from sgdone.bank.returned_model import (
     better_of_mean_and_leader,
     evaluated,
@@ -66,8 +66,10 @@ class Bank(Method):
     """Averaged implicit SGD with several step sizes and penalties at once, on features scaled as they are read.
 
     Candidates are compared by their progressive losses during the first pass, then on validation rows that the models
-    compared were not trained on; losers are dropped, and larger steps and penalties are tried beside the leader. The
-    model returned is the mean of the best candidates that cannot be told apart, with an exact intercept.
+    compared were not trained on. The leader (``lead``) is the candidate with the smallest mean loss; those that cannot
+    be told apart from it are tied, and those that are clearly worse by paired differences are losers. Losers are
+    dropped, and larger steps and penalties are tried beside the leader. The model returned is the mean of the tied
+    candidates, with an exact intercept.
 
     Parameters
     ----------
@@ -106,7 +108,7 @@ class Bank(Method):
         # Weights given for columns that first appear late must not be lost: then all rows are measured first.
         run.all_measured = start is not None and stream.source.in_memory and not run.stage.is_stream
         begin = partial(
-            BankState.over,
+            BankState.initial,
             block,
             window,
             objective,
@@ -127,7 +129,7 @@ class Bank(Method):
             state.hold_out(stream.set_aside(state.scaled(block).rows))
         elif not run.stage.is_stream:
             stream.remember_unread()
-        state.set_penalties(self._rows_of_penalty(state))
+        state.set_alphas(self._rows_of_alpha(state))
         if run.stage.is_ordered:
             state.order.observe(block.labels[window], objective.n_outputs)
         return state
@@ -143,7 +145,7 @@ class Bank(Method):
         state.run, block = _run_state(stream), self.prepare(state, stream.block)
         state.run.watch, state.run.steps_before = watch, state.steps
         new = block.used(0, block.position_after(0, WINDOW))
-        if state.run.stage.is_stream and is_lost(state, block, new):
+        if state.run.stage.is_stream and is_far_worse_than_constant(state, block, new):
             state = self.start(state.objective, stream, None, None)
             state.run.watch = watch
             state.run.start_note = "the model so far was worse than a constant prediction: training started again"
@@ -255,7 +257,7 @@ class Bank(Method):
             return self._evaluate_stream(state, stream)
         if not run.validation.count and not run.small:
             state.hold_out(stream.set_aside(state.scaled(stream.block).rows))
-            state.set_penalties(self._rows_of_penalty(state))
+            state.set_alphas(self._rows_of_alpha(state))
             return None
         # Wait for the end of the pass if the rows may be sorted, or if evaluating takes longer than training did.
         if not stream.pass_ended and (run.stage.is_ordered or state.steps < run.validation.rows.size):
@@ -277,7 +279,7 @@ class Bank(Method):
             self._evaluate(state, stream)
         last = evaluations.last
         if evaluations.best is None and last is not None and last.steps == state.steps:
-            evaluations.best, evaluations.best_model = last, state.blend(last)
+            evaluations.best, evaluations.best_model = last, state.mean_of_tied(last)
         held_out = run.validation.rows.size
         rows_after = stream.rows_read + held_out - run.validation_rows_skipped
         if state.steps + held_out <= limit.step and rows_after <= limit.rows_read:
@@ -286,7 +288,7 @@ class Bank(Method):
             run.solution = self._solve(state, stream, evaluations.best, evaluations.best_model)
         state.models.drop_fold_models()
         if run.solution is not None:
-            state.adopt(run.solution)
+            state.set_leader_model(run.solution)
         # Only training needs these vectors of one number per column: the fitted model does not keep them.
         evaluations.best_model = state.in_units = None
 
@@ -327,15 +329,13 @@ class Bank(Method):
         """The last judgement; once the run has ended, that of the model returned."""
         return state.run.evaluations.judgement
 
-    def state_at(self, found: FoundModel) -> BankState:
-        """State with a single candidate, at a model that the exact phase has found."""
-        return BankState.at_model(found)
-
-    def moved_to(self, state: BankState, model: Model) -> BankState:
-        """The state, whose leader is the model."""
-        state.adopt(model)
-        state.run.solution = model
-        return state
+    def continue_at(self, found: FoundModel, last: BankState | None = None) -> BankState:
+        """The last state, whose leader becomes the model found, or a new state with a single candidate there."""
+        if last is None:
+            return BankState.at_model(found)
+        last.set_leader_model(found.model)
+        last.run.solution = found.model
+        return last
 
     def solution(self, state: BankState) -> Model:
         """The best model once the run has ended, the leader's average before."""
@@ -386,10 +386,10 @@ class Bank(Method):
 
     def _change_candidates(self, state: BankState, block: Block, first: int) -> None:
         """Begin again, or add candidates beside the leader, if that is due before the next row."""
-        stage, n_rows = state.run.stage, self._rows_of_penalty(state)
+        stage, n_rows = state.run.stage, self._rows_of_alpha(state)
         if stage.next == "restart":
             state.restart(block, block.used(first, block.position_after(first, WINDOW)), CANDIDATES)
-            state.set_penalties(n_rows)
+            state.set_alphas(n_rows)
         elif stage.next == "branch":
             last = state.run.evaluations.judgement
             gain_matters = last is not None and last.gain_in_errors > self.tol
@@ -407,14 +407,14 @@ class Bank(Method):
             if window.size:
                 _check_labels(block, window)
                 if not run.all_measured:
-                    state.see(block, window)
-                state.set_penalties(self._rows_of_penalty(state))
+                    state.measure_columns(block, window)
+                state.set_alphas(self._rows_of_alpha(state))
                 if run.stage.is_ordered:
                     state.order.observe(block.labels[window], state.objective.n_outputs)
         run.window_measured = False
         return run.measured_to
 
-    def _rows_of_penalty(self, state: BankState) -> float:
+    def _rows_of_alpha(self, state: BankState) -> float:
         """Number of rows that the penalties refer to: the rows of a pass or, for a stream, the rows seen so far."""
         run = state.run
         return run.frequency * (state.units.rows if run.stage.is_stream or not run.n_rows else run.n_rows)
@@ -439,7 +439,7 @@ class Bank(Method):
             evaluations.judgement = replace(judge(before, now, now.steps), estimated_by=run.estimated_by)
             return evaluations.judgement
         run.n_rows = stream.n_used or 0
-        state.set_penalties(self._rows_of_penalty(state))
+        state.set_alphas(self._rows_of_alpha(state))
         late = evaluations.last is not None and evaluations.last.steps > LATE_IN_PASS * state.steps
         if late and evaluations.earlier is not None:
             evaluations.last = evaluations.earlier
@@ -489,7 +489,7 @@ class Bank(Method):
         before, now = evaluations.last, state.evaluate(stream.block)
         evaluations.last = now
         if evaluations.best is None or not now.is_worse_than(evaluations.best):
-            evaluations.best, evaluations.best_model = now, state.blend(now)
+            evaluations.best, evaluations.best_model = now, state.mean_of_tied(now)
         state.drop_losers(before, now, most_candidates(passes, small=run.small))
         judgement = None
         if before is not None and now.steps > before.steps:
@@ -518,7 +518,7 @@ class Bank(Method):
             stream.rows_read += run.validation.rows.size - run.validation_rows_skipped
             evaluations = run.evaluations
             if evaluations.best is not None and evaluations.best is evaluations.last:
-                evaluations.best_model = state.blend(evaluations.best)
+                evaluations.best_model = state.mean_of_tied(evaluations.best)
 
     def _may_overfit(self, state: BankState) -> bool:
         """Whether overfitting could cost more than the noise of the loss hides.

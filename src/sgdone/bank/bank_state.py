@@ -26,7 +26,7 @@ from sgdone.bank.models import Advance, Models
 from sgdone.interfaces.method import FoundModel
 from sgdone.interfaces.objective import Estimate, Model, Objective
 from sgdone.interfaces.stop_rule import NEVER
-from sgdone.kernels.bank import ALL_ROWS, DECAY_ROWS, LEAVES_OUT, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE, STEPS
+from sgdone.kernels.bank import ALL_ROWS, ALPHA, DECAY_ROWS, LEAVES_OUT, NO_FOLD, RECORDS_LOSSES, STEP_SCALE, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 from sgdone.rows.faults import GroupMeans, LabelOrder
 from sgdone.rows.rows import ENTRIES, LEVEL, SMALLEST_SCALE, Block, InUnits, check_rows, squared_norms, typical
@@ -169,7 +169,7 @@ class BankState:
     run: RunState = field(default_factory=RunState, init=False, repr=False, compare=False)
 
     @classmethod
-    def over(
+    def initial(
         cls,
         block: Block,
         window: NDArray[np.uint64],
@@ -204,14 +204,14 @@ class BankState:
         objective, units, n_rows = found.objective, found.units.copy(), found.rows * found.frequency
         candidate = Candidate(1.0, found.alpha * n_rows / (found.smoothness if objective.is_regression else 1.0))
         coef, intercept = _no_coef(objective, units.n_features), np.zeros(objective.n_outputs)
-        models = Models.at(objective, [candidate], found.dtype, coef, intercept)
+        models = Models.at(objective, [candidate], found.model.coef.dtype, coef, intercept)
         state = cls(objective, units, models, candidate, smoothness=found.smoothness, weight=found.weight)
         known = units.scale > 0
         sizes = np.divide(units.squares, (units.lift * units.scale) ** 2, out=np.zeros(known.size), where=known)
         state.energy = float(sizes.sum()) / max(1, units.rows) + float(objective.fit_intercept) or 1.0
-        state.adopt(found.model)
+        state.set_leader_model(found.model)
         models.numbers[:, STEPS] = found.rows
-        state.set_penalties(n_rows)
+        state.set_alphas(n_rows)
         return state
 
     def scaled(self, block: Block) -> Block:
@@ -241,7 +241,7 @@ class BankState:
         self.units.append_features(roles)
         self.models.append_features(roles.size)
 
-    def see(self, block: Block, window: NDArray[np.uint64]) -> None:
+    def measure_columns(self, block: Block, window: NDArray[np.uint64]) -> None:
         """Measure the columns of rows before they are trained on; convert the models if the units change."""
         units = self.units
         scale, shift = units.scale, units.shift
@@ -253,8 +253,8 @@ class BankState:
             if window.size >= FEWEST:
                 self.smoothness = curvature(self.objective, block.labels[window])
 
-    def set_penalties(self, n_rows: float) -> None:
-        """Set step sizes, and penalties for a fit on ``n_rows`` rows."""
+    def set_alphas(self, n_rows: float) -> None:
+        """Set step sizes and penalties α of the models, for a fit to ``n_rows`` rows."""
         unit = self.weight * (self.smoothness if self.objective.is_regression else 1.0)
         given = self.objective.alpha
         alphas = [given if given is not None else c.penalty * unit / n_rows for c in self.models.candidates]
@@ -263,7 +263,7 @@ class BankState:
     @property
     def alpha(self) -> float:
         """The penalty of the leading candidate."""
-        return float(self.models.plans[self.model, PENALTY])
+        return float(self.models.plans[self.model, ALPHA])
 
     @property
     def model(self) -> int:
@@ -292,7 +292,7 @@ class BankState:
         """The leading candidate's average in the user's units."""
         return self.mean_of([self.lead])
 
-    def blend(self, evaluation: Evaluation) -> Model:
+    def mean_of_tied(self, evaluation: Evaluation) -> Model:
         """The mean of the candidates that cannot be told apart from the leader.
 
         The loss is convex: the mean model has at most the mean of their losses, and usually less than the least.
@@ -418,7 +418,7 @@ class BankState:
         if others and share * self.models.weights.nbytes <= MAX_BYTES:
             self.models.branch(lead, others)
             self.tried.extend(others)
-            self.set_penalties(n_rows)
+            self.set_alphas(n_rows)
 
     def copy(self) -> "BankState":
         """A copy that shares nothing that changes."""
@@ -434,7 +434,7 @@ class BankState:
         made.run.watch = self.run.watch
         return made
 
-    def adopt(self, model: Model) -> None:
+    def set_leader_model(self, model: Model) -> None:
         """Make the leader a model in the user's units, so that further training starts there."""
         coef = model.coef.astype(np.float64, copy=False)
         self.models.set_solution(self.model, coef, model.intercept, self._units_in_use().scaling)
@@ -475,78 +475,77 @@ def check_state(state: Any, objective: Objective, n_features: int) -> None:
 
     The compiled loops check nothing. Types of the fields are checked where they are read.
     """
-    _require(isinstance(state, BankState), "a state of the default fit")
-    _require(state.objective.n_outputs == objective.n_outputs, "an objective for these outputs")
-    _require(state.objective.predicts == objective.predicts, "an objective of this kind")
-    _require(all(0 < n < np.inf for n in (state.energy, state.smoothness, state.weight)), "step sizes")
+    _require("a state of the default fit", isinstance(state, BankState))
+    _require("an objective for these outputs", state.objective.n_outputs == objective.n_outputs)
+    _require("an objective of this kind", state.objective.predicts == objective.predicts)
+    _require("step sizes", *(0 < n < np.inf for n in (state.energy, state.smoothness, state.weight)))
     _check_models(state.models, state.objective, n_features)
-    _require(state.lead in state.models.candidates, "a leader")
+    _require("a leader", state.lead in state.models.candidates)
     _check_units(state.units, n_features)
-    _require(bool(np.isfinite(state.order.pivot)), "an order of labels")
+    _require("an order of labels", np.isfinite(state.order.pivot))
     _check_groups(state.order.groups, objective.n_outputs)
     _check_candidates(state.tried)
     _check_progressive(state.progressive, len(state.models.alive))
 
 
 def _check_models(models: Models, objective: Objective, n_features: int) -> None:
-    _require(models.objective == objective, "models of the objective")
-    _require(models.n_models > 0 and models.folds == [ALL_ROWS] * models.n_models, "models of all rows")
+    count, width, weights = models.n_models, models.n_models * objective.n_outputs, models.weights
+    _require("models of the objective", models.objective == objective)
+    _require("models of all rows", count > 0, models.folds == [ALL_ROWS] * count)
     _check_candidates(models.candidates)
-    width = models.n_models * objective.n_outputs
-    _require(models.weights.dtype in LARGEST and models.weights.flags.c_contiguous, "weights")
-    _require(models.weights.shape == (n_features, 2 * width) and bool(np.isfinite(models.weights).all()), "weights")
-    _check_arrays([models.intercepts], (2, width))
-    _check_arrays([models.numbers], (models.n_models, 4))
-    _check_arrays([models.plans], (models.n_models, 5))
+    _require("weights", weights.dtype in LARGEST, weights.flags.c_contiguous, weights.shape == (n_features, 2 * width))
+    _require("weights", np.isfinite(weights))
+    _check_arrays((2, width), models.intercepts)
+    _check_arrays((count, 4), models.numbers)
+    _check_arrays((count, 5), models.plans)
     steps, plans = models.numbers[:, STEPS], models.plans
-    _require(bool(np.all((steps >= 0) & (steps < NEVER) & (steps == np.floor(steps)))), "numbers of rows")
-    _require(bool(np.all(plans[:, [STEP_SCALE, DECAY_ROWS, PENALTY]] >= 0)), "step sizes and penalties")
-    _require(
-        bool(np.all(plans[:, LEAVES_OUT] == ALL_ROWS) and np.all(np.isin(plans[:, RECORDS_LOSSES], (0, 1)))), "plans"
-    )
+    _require("numbers of rows", steps >= 0, steps < NEVER, steps == np.floor(steps))
+    _require("step sizes and penalties", plans[:, [STEP_SCALE, DECAY_ROWS, ALPHA]] >= 0)
+    _require("plans", plans[:, LEAVES_OUT] == ALL_ROWS, np.isin(plans[:, RECORDS_LOSSES], (0, 1)))
 
 
 def _check_candidates(candidates: Sequence[Candidate]) -> None:
-    fit = all(0 < found.multiplier < np.inf and 0 <= found.penalty < np.inf for found in candidates)
-    _require(fit and len(set(candidates)) == len(candidates), "candidates")
+    fit = (0 < found.multiplier < np.inf and 0 <= found.penalty < np.inf for found in candidates)
+    _require("candidates", *fit, len(set(candidates)) == len(candidates))
 
 
 def _check_units(units: Units, n_features: int) -> None:
-    _require(units.n_features == n_features, "units of these features")
-    _require(0 <= units.n_dense <= n_features and (units.n_dense > 0 or not units.centred), "units")
-    _require(0 <= units.made_from <= units.rows < NEVER and 0 <= units.version < NEVER, "units")
-    _check_arrays([units.firsts, units.squares, units.lift, units.scale], (n_features,))
-    _require(units.roles.dtype == np.int32 and units.roles.shape == (n_features,), "units")
-    _require(bool(np.all((units.roles >= ENTRIES) & (units.roles <= max(LEVEL, n_features)))), "units")
-    _require(bool(np.isin(units.lift, (1.0, LIFT)).all()), "units")
-    _check_arrays([units.pivot], (units.n_dense,))
-    _check_arrays([units.shift], (n_features if units.centred else 0,))
-    _require(bool(np.all((units.scale == 0) | (units.scale >= SMALLEST_SCALE))), "units")
-    _require(bool(np.all(units.scale >= 0) and np.all(units.squares >= 0)), "units")
-    counts, sparse = units.firsts[units.n_dense :], slice(units.n_dense, None)
-    _require(bool(np.all((counts >= 0) & (counts <= units.rows)) and not units.shift[sparse].any()), "units")
+    roles, scale = units.roles, units.scale
+    _require("units of these features", units.n_features == n_features)
+    _require("units", 0 <= units.n_dense <= n_features, units.n_dense > 0 or not units.centred)
+    _require("units", 0 <= units.made_from <= units.rows < NEVER, 0 <= units.version < NEVER)
+    _check_arrays((n_features,), units.firsts, units.squares, units.lift, scale)
+    _check_arrays((units.n_dense,), units.pivot)
+    _check_arrays((n_features if units.centred else 0,), units.shift)
+    _require("units", roles.dtype == np.int32, roles.shape == (n_features,))
+    _require("units", roles >= ENTRIES, roles <= max(LEVEL, n_features), np.isin(units.lift, (1.0, LIFT)))
+    _require("units", scale >= 0, (scale == 0) | (scale >= SMALLEST_SCALE), units.squares >= 0)
+    counts = units.firsts[units.n_dense :]
+    _require("units", counts >= 0, counts <= units.rows, units.shift[units.n_dense :] == 0)
     _check_groups(units.groups, units.n_dense)
 
 
 def _check_groups(groups: GroupMeans, width: int) -> None:
-    _require(0 <= groups.groups <= groups.rows < np.inf, "groups of rows")
-    _check_arrays([groups.sums, groups.squares, groups.between], (width if groups.groups else 0,))
+    _require("groups of rows", 0 <= groups.groups <= groups.rows < np.inf)
+    _check_arrays((width if groups.groups else 0,), groups.sums, groups.squares, groups.between)
 
 
 def _check_progressive(sums: ProgressiveLosses, count: int) -> None:
-    _require(0 <= sums.rows < NEVER and all(np.isfinite(n) for n in (sums.unit, sums.weight, sums.heavy)), "losses")
+    _require("losses", 0 <= sums.rows < NEVER, np.isfinite([sums.unit, sums.weight, sums.heavy]))
     if sums.rows:
-        _require(sums.unit > 0 and sums.weight > 0 and sums.heavy > 0, "losses")
-        _check_arrays([sums.sums, sums.heavy_sums], (count,))
-        _check_arrays([sums.products], (count, count))
+        _require("losses", sums.unit > 0, sums.weight > 0, sums.heavy > 0)
+        _check_arrays((count,), sums.sums, sums.heavy_sums)
+        _check_arrays((count, count), sums.products)
 
 
-def _check_arrays(arrays: Sequence[Any], shape: tuple[int, ...]) -> None:
+def _check_arrays(shape: tuple[int, ...], *arrays: Any) -> None:
     for array in arrays:
-        _require(isinstance(array, np.ndarray) and array.shape == shape, f"an array of shape {shape}")
-        _require(array.dtype == np.float64 and bool(np.isfinite(array).all()), "numbers")
+        _require(f"an array of shape {shape}", isinstance(array, np.ndarray) and array.shape == shape)
+        _require("numbers", array.dtype == np.float64)
+        _require("numbers", np.isfinite(array))
 
 
-def _require(holds: bool, what: str) -> None:
-    if not holds:
+def _require(what: str, *conditions: Any) -> None:
+    """Raise unless all conditions hold, which are truth values or arrays of them."""
+    if not all(np.all(condition) for condition in conditions):
         raise ValueError(f"the state of a fit does not hold {what}, as this model needs")

@@ -29,7 +29,7 @@ class Candidate:
         g, the learning-rate multiplier: steps are γ = g/(L·R)·(1 + t/(10R))^−½, with L the smoothness of the loss and R
         the typical ‖x‖² + 1 of a row.
     penalty : float
-        a: the penalty is α = a/rows, unless the user gives α.
+        a, that is α times the number of rows: the penalty is α = a/rows, unless the user gives α.
     """
 
     multiplier: float
@@ -196,6 +196,7 @@ class ProgressiveLosses:
     #: Unit of the losses, so that their squares stay finite.
     unit: float = 1.0
     weight: float = 0.0
+    #: Σv², and Σv²ℓ below.
     heavy: float = 0.0
     sums: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     heavy_sums: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))

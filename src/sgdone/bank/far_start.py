@@ -49,7 +49,7 @@ def best_share(losses_at: Callable[[float], NDArray[np.float64]], weights: NDArr
     return 1.0, ""
 
 
-def is_lost(state: BankState, block: Block, rows: NDArray[np.uint64]) -> bool:
+def is_far_worse_than_constant(state: BankState, block: Block, rows: NDArray[np.uint64]) -> bool:
     """Whether a model is much worse on new rows than a constant prediction, as after a change of their units.
 
     The constant is the best one for these rows, and also the model's own without its coefficients: of rows of another

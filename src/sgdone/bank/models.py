@@ -11,11 +11,11 @@ from sgdone.bank.evaluation import AVERAGE_POWER, DECAY_FACTOR, Candidate
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.bank import (
     ALL_ROWS,
+    ALPHA,
     DECAY_ROWS,
     LEAVES_OUT,
     NO_FOLD,
     OWN,
-    PENALTY,
     RECORDS_LOSSES,
     SCALE,
     SHARE,
@@ -101,13 +101,13 @@ class Models:
         """Rows that the models without a fold were trained on."""
         return int(self.numbers[:, STEPS].max(initial=0.0))
 
-    def set_steps(self, smoothness: float, energy: float, weight: float, penalties: Sequence[float]) -> None:
+    def set_steps(self, smoothness: float, energy: float, weight: float, alphas: Sequence[float]) -> None:
         """Step sizes for rows of a typical ‖x‖² + 1 and weight, and the penalties α of the models."""
         self.plans[:, STEP_SCALE] = [
             candidate.multiplier / (smoothness * energy * weight) for candidate in self.candidates
         ]
         self.plans[:, DECAY_ROWS] = DECAY_FACTOR * energy
-        self.plans[:, PENALTY] = penalties
+        self.plans[:, ALPHA] = alphas
 
     def step_size(self, model: int) -> float:
         """The step size of a model at its next row."""

@@ -99,12 +99,14 @@ class PartitionedRows(TrainingRows):
             yield FitProblem(
                 sources=[lambda: source],
                 objective=options.objective(1, None if classes is None else classes.size),
-                phases=(average, ExactOnPartitions(average)),
+                method=average,
+                exact_phase=ExactOnPartitions(average),
                 stop=options.stop,
                 columns=columns,
                 classes=classes,
                 finish=lambda results: Finished(results, *features_measured(units)),
-                run_options={"hooks": first.later_hooks, "clock": Clock(self._began, earlier=first.trace)},
+                hooks=first.later_hooks,
+                clock=Clock(self._began, earlier=first.trace),
             )
             self.rounds = tuple(rounds.records)
 

@@ -209,10 +209,6 @@ class AverageOfPartitions(Method):
         state.readings = SearchRunner(self.source.rounds, self._readings(state), each_counts=True)
         return state
 
-    def resume(self, state: AverageState, stream: Stream) -> AverageState:
-        """Not supported."""
-        raise TypeError("a fit over partitions is resumed by its log")
-
     def advance(
         self, state: AverageState, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
     ) -> Report:
@@ -246,16 +242,16 @@ class AverageOfPartitions(Method):
             return objective
         return replace(objective, alpha=state.lead.penalty / self.source.total_weight)
 
-    def state_after(self, state: Any, main: Method, before: Any, stream: Stream) -> BankState:
+    def hand_over(self, state: Any, main: Method, last: Any, stream: Stream) -> BankState:
         """State for further training: a bank with one candidate at the model."""
         return self.bank_at(self.solution(state), state.system.objective, self.objective(state).known_alpha)
 
     def bank_at(self, model: Model, objective: Objective, alpha: float) -> BankState:
         """A bank with a single candidate at the model, as if it had been trained in one pass."""
         statistics = self.source.statistics
-        weight, smoothness = statistics.weight / statistics.rows, smoothness_of(objective, statistics.labels)
-        known = self.units, statistics.rows, weight, smoothness, np.dtype(np.float64), 1.0
-        return BankState.at_model(FoundModel(self, objective, alpha, model, *known))
+        n_rows, smoothness = statistics.rows, smoothness_of(objective, statistics.labels)
+        weight = statistics.weight / n_rows
+        return BankState.at_model(FoundModel(self, model, objective, alpha, self.units, n_rows, weight, smoothness))
 
     def review(self, state: AverageState, ended: Stop, feature_names: Any) -> Stop:
         """Add to a spent budget that a first model takes some rounds."""
@@ -288,10 +284,6 @@ class ExactOnPartitions(ExactPhase):
         """Always true: each step lowers the objective."""
         return True
 
-    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
-        """Not supported: the phase follows the average, see `start_after`."""
-        raise TypeError("the exact phase over partitions follows their average")
-
     def start_after(self, objective: Objective, stream: Stream, before: EndedPhase) -> ExactState:
         """State at the average of the partitions."""
         average: AverageState = before.state
@@ -305,7 +297,7 @@ class ExactOnPartitions(ExactPhase):
         units, kept = self.average.units, progressive_loss(average)
         return ExactState(source, path, n_rows, n_rows, weight, np.float64, units, each_counts=True, evidence=kept)
 
-    def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
+    def hand_over(self, state: ExactState, main: Method, last: Any, stream: Stream) -> BankState:
         """A bank with one candidate at the model."""
         return self.average.bank_at(self.solution(state), state.objective, self.objective(state).known_alpha)
 
@@ -343,9 +335,9 @@ class ExactOnPartitions(ExactPhase):
         value, left = _path(state).progress.value / state.weight, state.path.best.decrement
         return Judgement(value, gain=_gain(state), gain_error=0.0, estimated_by="training", decrement=left)
 
-    def _unless_exact(self, state: ExactState) -> Stop | None:
+    def _stall_reason(self, state: ExactState) -> Stop | None:
         """Reason why the optimum was not reached; None if it was."""
-        ended, value = super()._unless_exact(state), _path(state).progress.value / state.weight
+        ended, value = super()._stall_reason(state), _path(state).progress.value / state.weight
         if ended is None:
             return None
         reason = f"no step lowers the training objective, {value:.6g}"

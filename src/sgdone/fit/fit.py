@@ -2,10 +2,10 @@
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -21,7 +21,8 @@ from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import Progress, Status, StopRule
 from sgdone.machine import interruption
 from sgdone.rows.source import Source
-from sgdone.run import Clock, Hook, Result, run
+from sgdone.run import Clock, Hook, Result, RunOptions, run
+from sgdone.run.checkpoints import Checkpoints
 
 
 @final
@@ -42,8 +43,9 @@ class FitProblem:
     #: Make the source of each model.
     sources: Sequence[Callable[[], Source]]
     objective: Objective
-    #: Methods that are trained in turn, each where it is worthwhile.
-    phases: Sequence[Method]
+    method: Method
+    #: Phase that may replace or follow the method.
+    exact_phase: Method | None
     stop: StopRule
     #: Columns of X; complete once the rows have been read.
     columns: InputColumns
@@ -52,8 +54,10 @@ class FitProblem:
     #: Completes the results of trained models, and measures the features.
     finish: Callable[[list[Result]], "Finished"]
     starts: Sequence[Start] = (Start(),)
-    #: Further options of `sgdone.run.run`: checkpoints, or hooks and a clock that began before the run.
-    run_options: Mapping[str, Any] = field(default_factory=dict)
+    checkpoints: Checkpoints | None = None
+    #: Hooks in place of those of followers, and a clock that began before the run.
+    hooks: Sequence[Hook] | None = None
+    clock: Clock | None = None
     #: X, y and weights as callbacks of scikit-learn see them; by default there are no callbacks.
     data: dict[str, Any] | None = None
 
@@ -71,6 +75,7 @@ class Finished:
     """Results of trained models, and what was measured of the features."""
 
     results: list[Result]
+    #: Standard deviation of each feature, and share of the rows that have it: of sparse columns those that are not 0.
     feature_std: NDArray[np.float64] | None = None
     feature_share: NDArray[np.float64] | None = None
 
@@ -119,6 +124,7 @@ def fit(
     try:
         return _fit(rows, options, hook, callbacks)
     except NewClassError as error:
+        # Rows that are read in parts showed a class after the first ones: with the labels of all rows it is known.
         return _fit(rows.with_all_classes(error), options, hook, callbacks)
 
 
@@ -145,7 +151,7 @@ def train_models(problem: FitProblem, options: FitOptions, followers: Sequence[F
     """Train one model for each source, in ``n_jobs`` threads; Ctrl-C ends all of them with what they have."""
     n_models = len(problem.sources)
     workers = 1 if any(follower.in_turn for follower in followers) else _n_workers(options.n_jobs, n_models)
-    clock = Clock(turns=-(-n_models // workers))
+    clock = replace(problem.clock or Clock(), turns=-(-n_models // workers))
     interrupted = threading.Event()
 
     def end_with_the_others(progress: Progress) -> None:
@@ -157,15 +163,19 @@ def train_models(problem: FitProblem, options: FitOptions, followers: Sequence[F
         if start.ended and start.resume is not None:
             return start.resume
         hooks: list[Hook] = [follower.hook(number, problem.names[number]) for follower in followers]
-        own = {
-            "rng": np.random.default_rng(options.seed),
-            "start": start.model,
-            "resume": start.resume,
-            "hooks": [*([end_with_the_others] if n_models > 1 else []), *hooks],
-            "clock": replace(clock, turn=number // workers),
-        }
-        how = own | options.run_options() | dict(problem.run_options)
-        result = run(problem.sources[number](), problem.objective, problem.phases, problem.stop, **how)
+        others = [end_with_the_others] if n_models > 1 else []
+        how = RunOptions(
+            step=options.step,
+            rng=np.random.default_rng(options.seed),
+            start=start.model,
+            resume=start.resume,
+            optional=problem.exact_phase,
+            hooks=[*others, *hooks] if problem.hooks is None else problem.hooks,
+            monitors=options.monitors,
+            checkpoints=problem.checkpoints,
+            clock=replace(clock, turn=number // workers),
+        )
+        result = run(problem.sources[number](), problem.objective, problem.method, problem.stop, how)
         if result.verdict.status is Status.INTERRUPTED:
             interrupted.set()
         for hook in hooks:

@@ -187,7 +187,8 @@ class LoadedRows(TrainingRows):
         return FitProblem(
             sources=[partial(make, own, own_numbers) for own, own_numbers in zip(labels, numbers, strict=True)],
             objective=objective,
-            phases=options.phases(in_memory=not by_blocks),
+            method=options.method,
+            exact_phase=options.exact_phase(in_memory=not by_blocks),
             stop=stop,
             columns=self.columns,
             classes=classes,

@@ -1,7 +1,7 @@
 """Parameters of an estimator, checked and made into the objects that a fit needs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, final
@@ -260,9 +260,9 @@ class FitOptions(ABC):
     def stop(self) -> StopRule:
         """The stopping rule."""
 
-    @abstractmethod
-    def phases(self, *, in_memory: bool = True) -> Sequence[Method]:
-        """Phases of a fit to rows in memory, or to rows that are read block by block."""
+    def exact_phase(self, *, in_memory: bool = True) -> Method | None:
+        """Phase that may replace or follow the method, for rows in memory or rows that are read block by block."""
+        return None
 
     @abstractmethod
     def objective(self, n_rows: int, n_classes: int | None) -> Objective:
@@ -272,9 +272,15 @@ class FitOptions(ABC):
     def frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:
         """Sample weights as a fit uses them."""
 
-    def run_options(self) -> dict[str, Any]:
-        """Further options of `sgdone.run.run`."""
-        return {}
+    @property
+    def step(self) -> StepSize | None:
+        """Step sizes; None for those of the method."""
+        return as_step(self.parameters.get("step", "auto"))
+
+    @property
+    def monitors(self) -> tuple[Monitor, ...]:
+        """Measurements that the trace keeps in addition to loss and error."""
+        return as_monitors(self.parameters.get("monitors"))
 
     @property
     def kinds_of_columns(self) -> Mapping[str, str]:
@@ -364,11 +370,10 @@ class DefaultFitOptions(FitOptions):
         """`Gain`, capped by a budget or replaced by another rule."""
         return rule_with_gain(self.parameters["stop"], self.parameters["tol"])
 
-    def phases(self, *, in_memory: bool = True) -> Sequence[Method]:
-        """Newton's method alone, or the bank and then Newton's method, whichever is worthwhile."""
+    def exact_phase(self, *, in_memory: bool = True) -> Method:
+        """Newton's method, before the bank or after it."""
         one_pass = self.stop.max_passes == 1
-        exact = ExactInMemory(self.method.tol, one_pass=one_pass) if in_memory else ExactFromDisk()
-        return exact, self.method, exact
+        return ExactInMemory(self.method.tol, one_pass=one_pass) if in_memory else ExactFromDisk()
 
     def frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:
         """Weights divided by their mean; of rows read block by block that is not known before the last one."""
@@ -446,10 +451,6 @@ class NamedMethodOptions(FitOptions):
             raise ValueError(f"{method} ends by itself, and stop={given!r} would have no effect: remove stop")
         return rule
 
-    def phases(self, *, in_memory: bool = True) -> Sequence[Method]:
-        """The method alone."""
-        return (self.method,)
-
     def frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:
         """Weights as they are."""
         return Frequencies(weight)
@@ -467,10 +468,6 @@ class NamedMethodOptions(FitOptions):
             self.center,
             "two_classes" if self.is_classifier else "target",
         )
-
-    def run_options(self) -> dict[str, Any]:
-        """Step sizes, and measurements for the trace."""
-        return {"step": as_step(self.parameters["step"]), "monitors": as_monitors(self.parameters.get("monitors"))}
 
     def check_unchanged(self, last: Result) -> None:
         """Raise if the method or the objective has changed."""

@@ -292,9 +292,7 @@ class _BlockFit:
         numbers: ColumnNumbers,
     ) -> Iterator[FitProblem]:
         """The problem to train on the blocks of a source."""
-        options, run_options = self.options, dict[str, Any]()
-        if self.checkpoints is not None:
-            run_options["checkpoints"] = self.checkpoints.of_run(self.identity, source.seed, classes, self.stored)
+        options, kept = self.options, self.checkpoints
         columns = InputColumns.of(options)
 
         def finish(results: list[Result]) -> Finished:
@@ -309,12 +307,13 @@ class _BlockFit:
             yield FitProblem(
                 sources=[lambda: source],
                 objective=options.objective(1, None if classes is None else classes.size),
-                phases=options.phases(in_memory=False),
+                method=options.method,
+                exact_phase=options.exact_phase(in_memory=False),
                 stop=_rule(options, source),
                 columns=columns,
                 classes=classes,
                 finish=finish,
-                run_options=run_options,
+                checkpoints=None if kept is None else kept.of_run(self.identity, source.seed, classes, self.stored),
             )
         finally:
             source.close()

@@ -95,7 +95,7 @@ def find_optimum(sample: Sample, start: Array) -> FactorisedOptimum:
         elif not sums.curvature.size:
             sums = sample.sum(SecondOrderAt(system, model))
         factors = directions.factors
-        if not objective.loss.quadratic and directions.curved is not ended.at:
+        if not objective.loss.quadratic and directions.curvature_at is not ended.at:
             factors = Factors.of(sums.curvature, penalties, start.shape[1])
         if factors.cholesky is None:
             raise NoOptimumError(f"after {ended.steps} steps of Newton's method the curvature is singular", model)

@@ -59,7 +59,7 @@ class SampleRows(ReadableRows):
     of its first row of positive weight among those of all partitions.
     """
 
-    keeps: ClassVar[bool] = True
+    has_cache: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -137,9 +137,9 @@ class SampleRows(ReadableRows):
             yield np.arange(first, first + piece.labels.size), piece
             first += piece.labels.size
 
-    def kept(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
+    def cached(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
         """Value computed for an objective from pieces at a model; values of the last models are cached."""
-        return self._rows.kept(objective, pieces, model, make)
+        return self._rows.cached(objective, pieces, model, make)
 
 
 def _without(block: Block, rows: NDArray[np.bool_]) -> Block:

@@ -27,6 +27,8 @@ from sgdone.rows.rows import Block
 from sgdone.rows.source import Source, Stream
 from sgdone.steps.step_size import StepSize
 
+#: Whether a chunk was used, or a row ended it: one whose numbers are not finite, or whose column indices are not sound
+#: (sparse rows of a matrix that is not valid).
 Ending = Literal["used", "not finite", "not sound"]
 
 
@@ -81,27 +83,28 @@ class EndedPhase:
 @final
 @dataclass(frozen=True)
 class FoundModel:
-    """Model that a phase has found instead of the main method, in place of a state of that method.
+    """Model that a phase found in place of the main method, kept by a result instead of a state of that method.
 
-    The state is made by `copy`, where training continues.
+    `copy` makes the state when training continues: most fits never do, and then the main method does not run at all.
     """
 
     #: The method that can train further.
     main: "Method"
+    #: In the user's units.
+    model: Model
     #: Objective as it was given, and the penalty.
     objective: Objective
     alpha: float
-    #: In the user's units.
-    model: Model
+    #: Units of the columns for further training.
     units: Any
+    # The rest is needed where the main method has no state of its own.
     #: Number of rows with a positive weight, and their mean weight.
-    rows: int
-    weight: float
+    rows: int = 0
+    weight: float = 1.0
     #: Curvature of the loss, for step sizes.
-    smoothness: float
-    dtype: Any
+    smoothness: float = 1.0
     #: Number of rows that a row of weight 1 stands for.
-    frequency: float
+    frequency: float = 1.0
 
     @property
     def steps(self) -> int:
@@ -110,7 +113,7 @@ class FoundModel:
 
     def copy(self) -> Any:
         """State of the main method at the model."""
-        return self.main.state_at(self)
+        return self.main.continue_at(self)
 
     def at_columns(self, columns: NDArray[np.int64], n_features: int) -> Any:
         """State of the main method, with its features as some of ``n_features`` columns."""
@@ -120,7 +123,23 @@ class FoundModel:
 class Method(ABC):
     """A method, which is a phase of a run or all of it.
 
-    It is a frozen dataclass; everything that changes during a run is in the state that `start` makes.
+    It is a frozen dataclass; everything that changes during a run is in the state that `start` makes. A `Stream` is the
+    way through the rows: the current block, its order, and the rows and passes read.
+
+    The driver calls a method in this order, each line as often as it says::
+
+        once          check_fits_in_memory
+        once          is_worthwhile, rule                   of an optional phase
+        once          start, start_after (another phase), resume (another run) or restored (a snapshot)
+        a pass        begin_pass
+        a chunk       next_pause, prepare, advance, between, then margins for the trace
+        a checkpoint  stored
+        once          end, is_better (of an optional phase), solution
+        once          review, summary, evidence, objective  for the verdict and the result
+        once          hand_over                             for the next run
+
+    `steps`, `iterate`, `solution`, `work`, `expects_gain` and `judgement` answer rules, hooks and other phases at any
+    time; `continue_at` and `spreads` are called after a run, and `check_state` for a state read from a file.
 
     Its needs, and what it offers to other parts of a fit, are checked by `check_needs`. A method that wraps another
     has the needs of that one: ``self.inner.needs``.
@@ -139,10 +158,9 @@ class Method(ABC):
     cost_per_pass: ClassVar[float] = 1.0
     #: Whether its weights can grow without bound.
     can_diverge: ClassVar[bool] = True
-    #: Whether budgets and hooks end it only after its end: it finds a first model.
+    #: Whether it reaches its own end even if a budget is spent or a hook asks to stop before: without it there is no
+    #: model to return.
     runs_to_its_end: ClassVar[bool] = False
-    #: Whether a run goes on without it where it cannot be used, is not worthwhile or does not reach its end.
-    is_optional: ClassVar[bool] = False
 
     @property
     def needs(self) -> Needs:
@@ -179,9 +197,9 @@ class Method(ABC):
         """State before the first update, after another phase."""
         return self.start(objective, stream, before.model, None)
 
-    @abstractmethod
     def resume(self, state: Any, stream: Stream) -> Any:
         """The state that another run left, for rows of the same kind."""
+        raise TypeError(f"{self} cannot be resumed")
 
     def stored(self, state: Any) -> Any:
         """The state as a snapshot keeps it, without values that can be computed again."""
@@ -231,16 +249,15 @@ class Method(ABC):
         """Whether its model is to be returned instead of the model of the phase before."""
         return True
 
-    def state_after(self, state: Any, main: "Method", before: Any, stream: Stream) -> Any:
-        """The state to continue from: one of the main method, whose last state was ``before``, at the model found."""
+    def hand_over(self, state: Any, main: "Method", last: Any, stream: Stream) -> Any:
+        """State of the main method at the model found, for the result; ``last`` is its own last state, if there is one.
+
+        It may be a `FoundModel`, from which that method makes the state later.
+        """
         return state
 
-    def state_at(self, found: "FoundModel") -> Any:
-        """State at a model that another phase has found, as after one pass."""
-        raise TypeError(f"{self!r} cannot be continued from another phase")
-
-    def moved_to(self, state: Any, model: Model) -> Any:
-        """The state, moved to a model that another phase has found after this one."""
+    def continue_at(self, found: FoundModel, last: Any = None) -> Any:
+        """State at a model that another phase has found: ``last``, moved there, or a new one as after one pass."""
         raise TypeError(f"{self!r} cannot be continued from another phase")
 
     @abstractmethod
@@ -339,8 +356,8 @@ def mismatch(
             f"{method} needs second derivatives of a convex loss, and {loss.name!r} has kinks or is not convex: "
             'use another loss, or solver="aisgd"'
         )
-    if needs.penalty and objective.alpha == 0:
-        return f"{method} needs a positive alpha: {needs.penalty}"
+    if needs.why_positive_alpha and objective.alpha == 0:
+        return f"{method} needs a positive alpha: {needs.why_positive_alpha}"
     if objective.l1_ratio > 0 and not offers.l1_penalty:
         return (
             f"{method!r} does not support an L1 penalty: use Truncated(SGD()), or "

@@ -122,14 +122,15 @@ class Judgement:
     Parameters
     ----------
     loss, loss_error : float
-        Validation loss of the best model so far, and its standard error as measured on the validation rows.
+        Validation loss of the best model so far, and its standard error: how exactly the validation rows, which are
+        few, measure it. The verdict reports both.
     gain, gain_error : float
         Expected decrease of the loss over the next ``passes`` passes, and its standard error.
     passes : float
         Number of further passes that ``gain`` refers to.
     noise : float
-        Standard error of a mean loss over as many rows as were trained on. Smaller differences do not matter: another
-        sample of as many rows would change the loss by more.
+        Standard error of a mean loss over as many rows as were trained on, which are many: the unit of ``tol`` and of
+        gains. Smaller differences do not matter: another sample of as many rows would change the loss by more.
     estimated_by : {"validation", "training", "leave-one-out", "cross-validation"}
         How the loss was estimated. "training" is the loss of the rows trained on, if there are too few to set some
         aside.
@@ -176,9 +177,9 @@ class Judgement:
         return text if self.beats_constant else f"{text}, above the {self.constant_loss:.3g} of a constant prediction"
 
 
-#: Variance of the loss between fits to samples of n rows, relative to that of the validation loss, over the number of
-#: coefficients per row: with this factor 95 % of the true losses lie within 1.96 of the verdict's standard errors
-#: (``python -m tests.honesty errors``); without it, 86 % of fits to 60 rows.
+#: Extra variance of the verdict's loss: another sample of n rows would give another model with p coefficients. The
+#: variance is multiplied by 1 + FIT_VARIANCE·p/n. With this factor 95 % of the true losses lie within 1.96 of the
+#: verdict's standard errors (``python -m tests.honesty errors``); without it, 86 % of fits to 60 rows.
 FIT_VARIANCE = 3.0
 
 

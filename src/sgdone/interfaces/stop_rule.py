@@ -48,8 +48,8 @@ class Needs:
     smooth_loss: bool = False
     #: A loss that stays the same during a run: slopes of it are stored.
     fixed_loss: bool = False
-    #: Why a positive penalty is needed; empty if it is not.
-    penalty: str = ""
+    #: Why alpha must be positive; empty if it need not be.
+    why_positive_alpha: str = ""
 
     # Requirements of rules, which methods offer.
     #: A single running iterate, which rules can watch row by row.
@@ -131,7 +131,7 @@ class Turn(NamedTuple):
     began : float
         Seconds after which its turn began.
     number, turns : int
-        Its number, from 0, and the number of turns; a turn is that of as many models as there are threads.
+        Index of the group of models trained at the same time, one in each thread, and the number of groups.
     """
 
     began: float = 0.0
@@ -221,8 +221,11 @@ class Watch:
     The loop ends at the sample where the watch fires, and the rule is called there.
     """
 
+    #: Makes the two functions that the loop calls before and after each update (`sgdone.kernels.probes`).
     make: ProbeMaker
+    #: Numbers that these functions read and change: the first says whether the watch has fired.
     numbers: NDArray[np.float64]
+    #: Further arrays that they read or change, as validation rows.
     memory: tuple[Any, ...] = ()
     #: Whether it reads the weights: some methods do not store them as the loop's probes expect.
     reads_model: bool = False
@@ -386,7 +389,7 @@ class _Composite(StopRule):
                 rule.validate_on(part, X[: rule.hold_out], labels[: rule.hold_out])
 
     def next_pause(self, state: _Parts) -> Pause:
-        """The nearest pause of a part that has not fired."""
+        """The nearest pause of a part that has not fired; now, once all have: the rule must fire at the next call."""
         pauses = [rule.next_pause(state.states[k]) for k, rule in self._waiting(state)]
         return Pause(
             min((pause.step for pause in pauses), default=0), min((pause.rows_read for pause in pauses), default=0)
@@ -396,9 +399,15 @@ class _Composite(StopRule):
         return tuple(watch for k, rule in self._waiting(state) for watch in rule.watches(state.states[k], rows))
 
     def describe(self, state: _Parts, progress: Progress) -> str:
-        words = {k: rule.describe(state.states[k], progress) for k, rule in self._waiting(state)}
-        words |= {k: f"fired ({stop.reason})" for k, stop in state.fired.items()}
-        return "; ".join(f"{rule.label} {words[k]}".strip() for k, rule in enumerate(self.rules))
+        words = self._words(state, progress)
+        words |= {k: f"{self.rules[k].label} fired ({stop.reason})".strip() for k, stop in state.fired.items()}
+        return "; ".join(words[k] for k in range(len(self.rules)))
+
+    def _words(self, state: _Parts, progress: Progress) -> dict[int, str]:
+        """Descriptions of the parts that have not fired, by place."""
+        return {
+            k: f"{rule.label} {rule.describe(state.states[k], progress)}".strip() for k, rule in self._waiting(state)
+        }
 
     def _waiting(self, state: _Parts) -> list[tuple[int, StopRule]]:
         """The parts that have not fired, with their places."""
@@ -441,8 +450,7 @@ class AnyOf(_Composite):
         if not fired:
             return None
         stop = fired[0]
-        words = [f"{rule.label} {rule.describe(state.states[k], progress)}".strip() for k, rule in self._waiting(state)]
-        words = [word for word in words if word]
+        words = [text for text in self._words(state, progress).values() if text]
         others = [*stop.evidence.get("others", []), *words]
         evidence = {**stop.evidence, "others": others} if others else stop.evidence
         return replace(stop, reason="; ".join([stop.reason, *words]), evidence=evidence)
@@ -497,7 +505,7 @@ def _within(rule: StopRule, bracketed: type | tuple[type, ...]) -> str:
 
 
 @dataclass
-class _Going:
+class _ThenState:
     """State of the wrapped rule and, once it has fired, its reason and the sample to continue to."""
 
     inner: Any
@@ -537,33 +545,33 @@ class Then(StopRule):
         """Whether the wrapped rule is bounded."""
         return self.rule.bounded
 
-    def check(self, state: _Going, n_features: int) -> None:
+    def check(self, state: _ThenState, n_features: int) -> None:
         """Check the state of the wrapped rule; the sample to continue to is known once that rule has fired."""
-        self.check_kind(state, _Going)
-        self.check_kind(state, _Going, holds=0 <= state.target <= NEVER)
+        self.check_kind(state, _ThenState)
+        self.check_kind(state, _ThenState, holds=0 <= state.target <= NEVER)
         self.rule.check(state.inner, n_features)
 
-    def start(self, n_rows: int | None) -> _Going:
+    def start(self, n_rows: int | None) -> _ThenState:
         """State of the wrapped rule."""
-        return _Going(self.rule.start(n_rows))
+        return _ThenState(self.rule.start(n_rows))
 
-    def restart(self, state: _Going, n_rows: int | None) -> _Going:
+    def restart(self, state: _ThenState, n_rows: int | None) -> _ThenState:
         """State of the wrapped rule after a restart."""
-        return _Going(self.rule.restart(state.inner, n_rows))
+        return _ThenState(self.rule.restart(state.inner, n_rows))
 
-    def validate_on(self, state: _Going, X: Any, labels: NDArray[np.float64]) -> None:
+    def validate_on(self, state: _ThenState, X: Any, labels: NDArray[np.float64]) -> None:
         """Pass the rows to the wrapped rule."""
         self.rule.validate_on(state.inner, X, labels)
 
-    def next_pause(self, state: _Going) -> Pause:
+    def next_pause(self, state: _ThenState) -> Pause:
         """Next pause of the wrapped rule; after it has fired, the sample to continue to."""
         return Pause(step=state.target) if state.stop is not None else self.rule.next_pause(state.inner)
 
-    def watches(self, state: _Going, rows: Rows) -> tuple[Watch, ...]:
+    def watches(self, state: _ThenState, rows: Rows) -> tuple[Watch, ...]:
         """Watches of the wrapped rule, until it has fired."""
         return () if state.stop is not None else self.rule.watches(state.inner, rows)
 
-    def observe(self, state: _Going, progress: Progress) -> Stop | None:
+    def observe(self, state: _ThenState, progress: Progress) -> Stop | None:
         """Fire once the wrapped rule has fired, and the further samples are used."""
         if state.stop is None:
             state.stop = self.rule.observe(state.inner, progress)
@@ -581,12 +589,11 @@ class Then(StopRule):
         """Label of the wrapped rule."""
         return self.rule.label
 
-    def describe(self, state: _Going, progress: Progress) -> str:
+    def describe(self, state: _ThenState, progress: Progress) -> str:
         """Description of the wrapped rule or, once it has fired, of the continuation."""
         if state.stop is None:
             return self.rule.describe(state.inner, progress)
         return f"fired ({state.stop.reason}) and continues to sample {state.target:,}"
 
     def __repr__(self) -> str:
-        rule = f"({self.rule!r})" if isinstance(self.rule, (AnyOf, AllOf)) else repr(self.rule)
-        return f"{rule}.then({self.factor!r})"
+        return f"{_within(self.rule, _Composite)}.then({self.factor!r})"

@@ -21,7 +21,7 @@ from sgdone.kernels.updates import average_step, implicit_shrinkage, polynomial_
 SCALE, OWN, SHARE, STEPS = range(4)
 #: Columns of a bank's ``plans``: γ₀, τ, α, the fold whose rows the model does not train on, and whether its losses are
 #: recorded while it trains.
-STEP_SCALE, DECAY_ROWS, PENALTY, LEAVES_OUT, RECORDS_LOSSES = range(5)
+STEP_SCALE, DECAY_ROWS, ALPHA, LEAVES_OUT, RECORDS_LOSSES = range(5)
 #: Indices into the settings, after those of `sgdone.kernels.loop`: the power p of averaging.
 DECAY: Final = 2
 #: In place of a fold: of a model that leaves none out, and of a row that is in none.
@@ -79,7 +79,7 @@ def make_bank(
                 continue
             steps = scalars[number, STEPS] + 1.0
             step = plans[number, STEP_SCALE] / math.sqrt(1.0 + steps / plans[number, DECAY_ROWS])
-            shrink, q = implicit_shrinkage(step, plans[number, PENALTY], norm, v, settings[UNIT])
+            shrink, q = implicit_shrinkage(step, plans[number, ALPHA], norm, v, settings[UNIT])
             for k in range(count):
                 predictions[k] = scale * sums[begin + k] * shrink + intercepts[0, begin + k]
             slopes(predictions, count, y, q, parameters, slope, room[2])

@@ -1,4 +1,8 @@
-"""Logistic loss: log(1 + exp(−yz))."""
+"""Logistic loss: log(1 + exp(−yz)).
+
+Kernels take a prediction z, a label y = ±1, and the parameters p of a loss, of which this one has none. An implicit
+step of size γ along the row x uses the slope at the prediction after it, z − q·s with q = γ‖x‖²: ``implicit`` finds s.
+"""
 
 import math
 from dataclasses import dataclass
@@ -109,7 +113,7 @@ class Logistic(Loss):
     """
 
     name: ClassVar[str] = "logistic"
-    fades: ClassVar[bool] = True
+    fades: ClassVar[bool] = True  # it tends to 0 as the margin grows, without reaching it
     task: ClassVar[LossTask] = "classification"
     probabilistic: ClassVar[bool] = True
     multinomial: ClassVar[bool] = True

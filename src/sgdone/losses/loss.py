@@ -28,8 +28,9 @@ LossTask = Literal[Task, "both"]
 class LossKernel:
     """Scalar functions called by the compiled loops.
 
-    ``value``, ``slope`` and ``curvature`` take ``(z, y, p)``; ``implicit`` takes ``(z, y, q, p)`` and
-    returns the ``s`` with ``s = slope(z - q*s, y)``. ``p`` holds the parameters of the loss as floats.
+    ``value``, ``slope`` and ``curvature`` take ``(z, y, p)``; ``implicit`` takes ``(z, y, q, p)`` and returns the
+    ``s`` with ``s = slope(z - q*s, y)``. ``p`` holds the parameters of the loss as floats; q is the step size times
+    ‖x‖².
     """
 
     value: ScalarFunction

@@ -136,10 +136,8 @@ def check_parameters(model: FittedModel) -> None:
     """Raise a ValueError or a TypeError for parameters with which ``fit`` or ``partial_fit`` would fail."""
     options, classes = model.options, model.classes_
     options.objective(1, None if classes is None else classes.size)
-    options.run_options()
-    options.phases()
-    for used in (options.method, options.stop, options.shuffle, options.warm_start):
-        assert used is not None
+    for name in ("method", "stop", "shuffle", "warm_start", "step", "monitors"):
+        getattr(options, name)
     given = options.parameters
     as_random_state(given["random_state"])
     if classes is not None:

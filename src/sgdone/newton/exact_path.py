@@ -17,13 +17,13 @@ from sgdone.newton.penalty_path import (
     FIRST_EXPONENT,
     NO_COEFFICIENT,
     NO_PENALTY,
-    BothUnits,
     LeaveOneOut,
     PenaltyGrid,
     PenaltyOptimum,
     PenaltyPath,
     Readings,
     RowLosses,
+    ScaledAndGivenPath,
     has_unit_norms,
     lam_at,
     losses_of_constant,
@@ -64,8 +64,8 @@ def path_in_memory(
         return path, units
     other = _path(System(objective, units.scaling.as_given()), rows, None, None, one_pass)
     scale = np.append(np.where(np.isfinite(units.scaling.scale), units.scaling.scale, 0.0), 1.0)[:, None]
-    to_ours = path.system.of_features, lambda model: scale * other.system.of_features(model)
-    return BothUnits(path, other, to_ours), units
+    to_scaled = path.system.of_features, lambda model: scale * other.system.of_features(model)
+    return ScaledAndGivenPath(path, other, to_scaled), units
 
 
 def _path(system: System, rows: MemoryRows, sums: Gram | None, start: Model | None, one_pass: bool) -> PenaltyPath:
@@ -230,7 +230,7 @@ class ExactPath(PenaltyPath):
         start, known = (self._start, None) if nearest is None else self._known[nearest]
         directions, problem, at = self._directions_at(lam), self._problem(lam), self._progress
         found: SearchResult = yield from minimise(problem, start, _NEAR, directions, known=known, progress=at)
-        self._factors, curved = directions.factors, directions.curved
+        self._factors, curved = directions.factors, directions.curvature_at
         if found.model.size > _MOST_KEPT:
             self._known.clear()
         self._known[k] = curved.model, curved.sums

@@ -60,7 +60,8 @@ class ExactState:
     n_used: int
     weight: float
     dtype: Any
-    units: Units
+    #: Units as the columns were measured.
+    measured: Units
     #: Validation loss of the previous phase.
     before: Judgement | None = None
     #: Whether each sum is a reading of its own.
@@ -73,6 +74,11 @@ class ExactState:
 
     def __post_init__(self) -> None:
         self.readings = SearchRunner(self.rows, self.path.evaluations(), each_counts=self.each_counts)
+
+    @property
+    def units(self) -> Units:
+        """Units in which the penalty acts, and in which training can continue."""
+        return self.path.units(self.measured)
 
     @property
     def objective(self) -> Objective:
@@ -89,7 +95,6 @@ class ExactPhase(Method):
     offers: ClassVar[Needs] = Needs(
         mixed_rows=True, any_scales=True, several_outputs=True, choice_of_alpha=True, judgement=True, decrement=True
     )
-    is_optional: ClassVar[bool] = True
     whole_passes: ClassVar[bool] = True
     takes_blocks: ClassVar[bool] = False
     can_diverge: ClassVar[bool] = False
@@ -98,9 +103,9 @@ class ExactPhase(Method):
         """`Decrement`, and the budgets of the run."""
         return reduce(or_, stop.budgets, Decrement(EXACT))
 
-    def resume(self, state: ExactState, stream: Stream) -> ExactState:
-        """Not supported."""
-        raise TypeError("the exact phase cannot be resumed")
+    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
+        """Not supported unless the phase may come first."""
+        raise TypeError(f"{self} follows another phase: see start_after")
 
     def advance(
         self, state: ExactState, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
@@ -120,7 +125,7 @@ class ExactPhase(Method):
         return Report(
             first,
             further_reads=state.n_rows,
-            finished=self._unless_exact(state) if state.readings.done else None,
+            finished=self._stall_reason(state) if state.readings.done else None,
             passes=1,
             updates=1,
             loss=found.loss,
@@ -175,7 +180,7 @@ class ExactPhase(Method):
         """Raise for a row that cannot be used."""
         raise error
 
-    def _unless_exact(self, state: ExactState) -> Stop | None:
+    def _stall_reason(self, state: ExactState) -> Stop | None:
         """The reason why the optimum was not reached; None if it was."""
         decrement = state.path.best.decrement
         if decrement <= EXACT:
@@ -251,22 +256,21 @@ class ExactInMemory(ExactPhase):
         if state.judgement is None and state.path.best.losses.size:
             state.judgement = replace(self._judge(state), decrement=float("nan"))
 
-    def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
+    def hand_over(self, state: ExactState, main: Method, last: Any, stream: Stream) -> FoundModel:
         """The model, at which the main method can make a state."""
         block, found = stream.block, self.objective(state)
         # With classes the curvature depends on the loss only, and the rows need not be shuffled.
         window = block.used(0, WINDOW) if found.is_regression else np.empty(0, np.uint64)
         return FoundModel(
             main,
+            self.solution(state),
             state.objective,
             found.known_alpha,
-            self.solution(state),
-            state.path.units(state.units),
-            block.n_used,
-            block.total_weight / block.n_used,
-            curvature(state.objective, block.labels[window]),
-            block.rows.dtype,
-            stream.source.frequency,
+            state.units,
+            rows=block.n_used,
+            weight=block.total_weight / block.n_used,
+            smoothness=curvature(state.objective, block.labels[window]),
+            frequency=stream.source.frequency,
         )
 
     def evidence(self, state: ExactState) -> dict[str, Any]:
@@ -344,10 +348,6 @@ class ExactFromDisk(ExactPhase):
         """Whether it has converged: then its model is the minimum of the same objective, on many rows."""
         return ended.status is Status.CONVERGED
 
-    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
-        """Not supported: the phase follows another one, see `start_after`."""
-        raise TypeError("the exact phase of rows that are read block by block follows another phase")
-
     def start_after(self, objective: Objective, stream: Stream, before: EndedPhase) -> ExactState:
         """State at the model, the penalty and the units of the phase before it."""
         state = before.state
@@ -360,9 +360,10 @@ class ExactFromDisk(ExactPhase):
         dtype, units = model.coef.dtype, state.units
         return ExactState(rows_of(stream), path, n_rows, n_rows, weight, dtype, units, judgement)
 
-    def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
-        """The state of the main method, moved to the optimum."""
-        return main.moved_to(before, self.solution(state))
+    def hand_over(self, state: ExactState, main: Method, last: Any, stream: Stream) -> Any:
+        """The last state of the main method, moved to the optimum."""
+        alpha = self.objective(state).known_alpha
+        return main.continue_at(FoundModel(main, self.solution(state), state.objective, alpha, state.units), last)
 
     def summary(self, state: ExactState) -> str:
         """The validation loss, as text."""

@@ -193,41 +193,45 @@ _NORM_ROUNDING = 1e-5
 
 
 @final
-class BothUnits(PenaltyPath):
-    """Paths in our units and in the given ones, for sparse rows that all have norm 1: these were scaled on purpose.
+class ScaledAndGivenPath(PenaltyPath):
+    """Paths in scaled units and in the given ones, for sparse rows that all have norm 1: these were scaled on purpose.
 
-    ``to_ours`` converts models of either path to models of the features in our units.
+    ``to_scaled`` has, for each path, the conversion of its models to models of the features in scaled units.
     """
 
     def __init__(
-        self, ours: PenaltyPath, given: PenaltyPath, to_ours: tuple[Callable[[Array], Array], Callable[[Array], Array]]
+        self,
+        scaled: PenaltyPath,
+        given: PenaltyPath,
+        to_scaled: tuple[Callable[[Array], Array], Callable[[Array], Array]],
     ) -> None:
-        self.system = replace(ours.system, span=None)
-        self._paths, self._to_ours = (ours, given), to_ours
-        self._chosen, self._running = 0, ours
+        self.system = replace(scaled.system, span=None)
+        self._scaled, self._given, self._to_scaled = scaled, given, to_scaled
+        self._chosen = self._running = scaled
 
     @property
     def end(self) -> Literal["", "smallest", "largest"]:
         """Whether the best penalty is at an end of those that make a difference."""
-        return self._paths[self._chosen].end
+        return self._chosen.end
 
     @property
     def best(self) -> PenaltyOptimum:
-        """The optimum of the better path, in our units."""
-        found = self._paths[self._chosen].best
-        return replace(found, model=self._to_ours[self._chosen](found.model))
+        """The optimum of the better path, in scaled units."""
+        found = self._chosen.best
+        return replace(found, model=self._to_scaled[self.uses_given_units](found.model))
 
     @property
     def loss(self) -> float:
         """The estimated loss of new rows of the better path."""
-        return self._paths[self._chosen].loss
+        return self._chosen.loss
 
     def evaluations(self) -> Readings:
         """Follow one path, then the other."""
-        for path in self._paths:
+        for path in (self._scaled, self._given):
             self._running = path
             yield from path.evaluations()
-        self._chosen = int(self._paths[1].loss < self._paths[0].loss)
+        if self._given.loss < self._scaled.loss:
+            self._chosen = self._given
 
     @property
     def evaluated(self) -> Evaluated:
@@ -239,13 +243,13 @@ class BothUnits(PenaltyPath):
         self._running.evaluated = found
 
     def has_finite_optimum(self) -> bool:
-        """Whether a finite optimum without a penalty was proved to exist, in our units."""
-        return self._paths[0].has_finite_optimum()
+        """Whether a finite optimum without a penalty was proved to exist, in scaled units."""
+        return self._scaled.has_finite_optimum()
 
     @property
     def uses_given_units(self) -> bool:
         """Whether the path in the given units is better."""
-        return self._chosen == 1
+        return self._chosen is self._given
 
 
 def has_unit_norms(block: Block) -> bool:

@@ -59,12 +59,12 @@ class Point:
         """Add the penalty to sums over rows."""
         free = np.isfinite(penalties)
         if free.all():
-            pull = penalties[:, None] * model
-            gradient = sums.gradient + pull
+            penalty_gradient = penalties[:, None] * model
+            gradient = sums.gradient + penalty_gradient
         else:
-            pull = np.where(free, penalties, 0.0)[:, None] * model
-            gradient = np.where(free[:, None], sums.gradient + pull, 0.0)
-        return cls(model, sums, sums.loss + 0.5 * float(np.vdot(pull, model)), gradient, penalties)
+            penalty_gradient = np.where(free, penalties, 0.0)[:, None] * model
+            gradient = np.where(free[:, None], sums.gradient + penalty_gradient, 0.0)
+        return cls(model, sums, sums.loss + 0.5 * float(np.vdot(penalty_gradient, model)), gradient, penalties)
 
     def decrement(self, direction: Array) -> float:
         """gᵀH⁻¹g/2: to second order, by how much the objective exceeds its minimum."""
@@ -359,7 +359,7 @@ class ByFactors(Directions):
     """
 
     #: Where the curvature was evaluated last.
-    curved: Point
+    curvature_at: Point
 
     def __init__(
         self,
@@ -404,7 +404,7 @@ class ByFactors(Directions):
 
     def _by_curvature(self, at: Point) -> tuple[Point, Array | None]:
         self._factors = Factors.of(at.sums.curvature, at.penalties, at.model.shape[1], single=self.single)
-        self.curved = at
+        self.curvature_at = at
         direction = -self.factors.solve(at.gradient)
         return at, None if self.factors.cholesky is None and self._is_flat(at, direction) else direction
 
@@ -460,22 +460,22 @@ def conjugate_gradients(
     free = np.isfinite(at.penalties)[:, None]
     penalties = np.where(free, at.penalties[:, None], 0.0)
     solution, residual = np.zeros_like(at.gradient), -at.gradient
-    towards = precondition(residual)
-    first = reduced = float(np.vdot(residual, towards))
+    direction = precondition(residual)
+    first = reduced = float(np.vdot(residual, direction))
     if first <= 0.0:
         return solution, not residual.any()
     for _ in range(most_products):
         if reduced <= residual_wanted**2 * first:
             return solution, True
-        product: ArraySum = yield CurvatureProduct(system, at.model, towards)
-        curved = np.where(free, product.values, 0.0) + penalties * towards
-        bent = float(np.vdot(towards, curved))
-        if bent <= 0.0:
+        sums: ArraySum = yield CurvatureProduct(system, at.model, direction)
+        product = np.where(free, sums.values, 0.0) + penalties * direction
+        curvature_along = float(np.vdot(direction, product))
+        if curvature_along <= 0.0:
             return solution, bool(solution.any())
-        step = reduced / bent
-        solution = solution + step * towards
-        residual = residual - step * curved
+        step = reduced / curvature_along
+        solution = solution + step * direction
+        residual = residual - step * product
         conditioned = precondition(residual)
         before, reduced = reduced, float(np.vdot(residual, conditioned))
-        towards = conditioned + (reduced / before) * towards
+        direction = conditioned + (reduced / before) * direction
     return solution, reduced <= residual_wanted**2 * first

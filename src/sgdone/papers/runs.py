@@ -13,7 +13,7 @@ from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
 from sgdone.papers.tables import Array, Points
 from sgdone.rows.source import Source
-from sgdone.run import Hook, Result, run
+from sgdone.run import Hook, Result, RunOptions, run
 from sgdone.solvers import SingleModel
 from sgdone.steps import StepSize
 from sgdone.stopping import MaxPasses, MaxSamples
@@ -57,11 +57,13 @@ def fit(
         Objective(loss, alpha, fit_intercept=fit_intercept, center=center, predicts=predicts),  # type: ignore[arg-type]
         solver,
         stop,
-        step=step,
-        rng=None if seed is None else np.random.default_rng(seed),
-        start=None if start is None else Model(np.atleast_2d(start), np.zeros(1)),
-        block_size=block_size,
-        hooks=() if hook is None else (hook,),
+        RunOptions(
+            step=step,
+            rng=None if seed is None else np.random.default_rng(seed),
+            start=None if start is None else Model(np.atleast_2d(start), np.zeros(1)),
+            block_size=block_size,
+            hooks=() if hook is None else (hook,),
+        ),
     )
 
 

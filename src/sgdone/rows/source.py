@@ -77,7 +77,7 @@ class Source(ABC):
         return None
 
     def keep_sums(self) -> bool:
-        """Write the sums so far, so that another run need not ask for them again; returns whether that was possible."""
+        """Write the sums so far, from which a run can be resumed; returns whether that was possible."""
         return False
 
     def blocks_in_order(self, n_features: int) -> Iterator[Block]:
@@ -263,11 +263,11 @@ class Stream:
     def __init__(self, source: Source, rng: np.random.Generator, begun: int = 0, rows_read: int = 0) -> None:
         self.source = source
         # A generator of its own for each use: drawing validation rows does not change the order of the rows.
-        self._order, self.draws = rng, rng.spawn(1)[0]
+        self.rng, self.draws = rng, rng.spawn(1)[0]
         self._blocks: Iterator[Block] = iter(())
         self._waiting: Block | None = None
         self._held_out: HoldOut | None = None
-        #: 1 if the pass begun last has not been counted by a method that makes passes by itself.
+        #: 1 if the first pass that a method makes by itself is the one begun for the current block, already counted.
         self._uncounted = 0
         #: Passes begun, including the pass of the current block.
         self.begun = begun
@@ -378,8 +378,8 @@ class Stream:
         self.rows_read = rows_read
         self.block, self.position = (self._next(), 0) if position is None else (block, position)
 
-    def count_readings(self) -> None:
-        """Count the passes that a method makes by itself from now on beside those begun so far."""
+    def begin_own_passes(self) -> None:
+        """Add all further passes of a method that makes them by itself to `begun`, including the first one."""
         self._uncounted = 0
 
     def remember_unread(self) -> None:
@@ -393,7 +393,7 @@ class Stream:
 
     def _next(self) -> Block:
         if self._waiting is None:
-            self._blocks = iter(self.source.blocks(self._order))
+            self._blocks = iter(self.source.blocks(self.rng))
             self._waiting = next(self._blocks, None)
             self.begun, self.blocks_taken = self.begun + 1, 0
             self._uncounted = 1

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, final
 
 from sgdone.interfaces.stop_rule import Stop
 from sgdone.machine import interruption
@@ -30,11 +30,8 @@ class Snapshot:
     pass_loss: float
     #: Number of rows read in the first pass, and a digest of them: a run does not continue with other rows.
     rows: tuple[int, int]
-    #: The next phase.
-    phase: Literal["main", "exact"] = "main"
-    #: Before the exact phase: the position in the last block taken.
+    #: Between two phases: the position in the last block taken, and why the phase before ended.
     position: int | None = None
-    #: Before the exact phase: why the method ended.
     ended: Stop | None = None
 
 

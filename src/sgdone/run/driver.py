@@ -42,44 +42,25 @@ class Clock:
     earlier: Sequence[TraceRow] = ()
 
 
-def run(
-    source: Source,
-    objective: Objective,
-    phases: Method | Sequence[Method],
-    stop: StopRule,
-    *,
-    step: StepSize | None = None,
-    rng: np.random.Generator | None = None,
-    start: Model | None = None,
-    resume: Result | None = None,
-    hooks: Sequence[Hook] = (),
-    monitors: Sequence[Monitor] = (),
-    block_size: int | None = None,
-    checkpoints: Checkpoints | None = None,
-    clock: Clock | None = None,
-) -> Result:
-    """Train until a rule stops it.
-
-    A signal that `sgdone.machine.interruption` has remembered ends it too: between two blocks with a checkpoint if
-    there are checkpoints, otherwise between two chunks of rows. Before there is a model it raises KeyboardInterrupt.
+@final
+@dataclass(frozen=True)
+class RunOptions:
+    """Options of a run.
 
     Parameters
     ----------
-    source : Source
-        Where the rows come from.
-    objective, stop, step : Objective, StopRule, StepSize
-        Objective, stopping rule and step sizes (by default the method's own). A rule that may never fire gets a budget
-        of 100 passes.
-    phases : Method or sequence of Method
-        The method, or methods that are trained in turn, each where it is worthwhile after those before it. One of them,
-        the main method, is not optional: a run can be continued with it.
-    rng : numpy.random.Generator
+    step : StepSize, optional
+        Step sizes; by default the method's own.
+    rng : numpy.random.Generator, optional
         Source of all randomness.
     start : Model, optional
         The model to start from; zero by default.
     resume : Result, optional
         Another run to continue, bit for bit if it ended with a pass; its objective and step size stay as they were. A
         rule that differs from the rule of the other run starts again.
+    optional : Method, optional
+        A phase that is trained before the method, or after it, where it is worthwhile. The run goes on without it where
+        it cannot be used or does not reach its end.
     hooks : sequence of callables
         Called after each chunk of rows; a returned text stops the run.
     monitors : sequence of str
@@ -90,6 +71,36 @@ def run(
         Writes snapshots of the run between blocks of rows, and between phases, and has the one to go on from, if any.
     clock : Clock, optional
         The clock of the fit that the run is part of; by default one that starts now.
+    """
+
+    step: StepSize | None = None
+    rng: np.random.Generator | None = None
+    start: Model | None = None
+    resume: Result | None = None
+    optional: Method | None = None
+    hooks: Sequence[Hook] = ()
+    monitors: Sequence[Monitor] = ()
+    block_size: int | None = None
+    checkpoints: Checkpoints | None = None
+    clock: Clock = field(default_factory=Clock)
+
+
+def run(
+    source: Source, objective: Objective, method: Method, stop: StopRule, options: RunOptions | None = None
+) -> Result:
+    """Train until a rule stops it.
+
+    A signal that `sgdone.machine.interruption` has remembered ends it too: between two blocks with a checkpoint if
+    there are checkpoints, otherwise between two chunks of rows. Before there is a model it raises KeyboardInterrupt.
+
+    Parameters
+    ----------
+    source : Source
+        Where the rows come from.
+    objective, method, stop : Objective, Method, StopRule
+        Objective, method and stopping rule. A rule that may never fire gets a budget of 100 passes.
+    options : RunOptions, optional
+        Further options.
 
     Examples
     --------
@@ -105,36 +116,27 @@ def run(
     >>> print(result.verdict)
     Budget spent after 10,000 samples (50 passes): 50 passes allowed and made.
     """
-    rng = np.random.default_rng(0) if rng is None else rng
-    phases = (phases,) if isinstance(phases, Method) else tuple(phases)
-    required = [phase for phase in phases if not phase.is_optional]
-    if len(required) != 1:
-        raise ValueError(f"a run has one phase that is not optional; got {len(required)}")
-    main, snapshot = required[0], None if checkpoints is None else checkpoints.last
-    if resume is not None:
-        phases = (main,)
-    elif snapshot is not None:
-        phases = phases[phases.index(main) :]
+    options = options or RunOptions()
+    resume, optional = options.resume, None if options.resume else options.optional
+    rng = options.rng or np.random.default_rng(0)
+    snapshot = None if options.checkpoints is None else options.checkpoints.last
     with interruption.interruptible():  # the first rows may be long in coming
-        check_needs(main, objective, stop, source, step, monitors)
-        main.check_fits_in_memory(source.n_features, objective.n_outputs)
+        check_needs(method, objective, stop, source, options.step, options.monitors)
+        method.check_fits_in_memory(source.n_features, objective.n_outputs)
         stream = Stream(source, rng) if resume is None else Stream(source, rng, resume.passes_begun, resume.rows_read)
         if snapshot is not None:
             place = snapshot.passes_begun, snapshot.blocks_taken, snapshot.rows_read, snapshot.rows, snapshot.position
             stream.go_to(*place)
         elif resume is None:
             stream.skip_unused()
-    loop = TrainingLoop(
-        stream, rng, main, objective, stop, resume, hooks, monitors, block_size, checkpoints, clock or Clock()
-    )
-    best: EndedPhase | None = None
-    for phase in phases:
-        if phase is main:
-            best = best or loop.train_main(start, step, resume, snapshot)
-        elif loop.is_worthwhile(phase, best):
-            best = loop.train_optional(phase, best)
-    assert best is not None
-    return loop.result(best, automatic_step=step is None)
+    loop = TrainingLoop(stream, method, objective, stop, options)
+    if optional is not None and snapshot is None and loop.is_worthwhile(optional, None):
+        best = loop.train_optional(optional, None) or loop.train_main(None)
+    else:
+        best = loop.train_main(snapshot)
+        if optional is not None and loop.is_worthwhile(optional, best):
+            best = loop.train_optional(optional, best) or best
+    return loop.result(best)
 
 
 @final
@@ -213,26 +215,15 @@ class RunningPhase(NamedTuple):
 class TrainingLoop:
     """The loop of a run, and the objects that all phases share: the stream, the trace, the rule and the clock."""
 
-    def __init__(
-        self,
-        stream: Stream,
-        rng: np.random.Generator,
-        main: Method,
-        objective: Objective,
-        stop: StopRule,
-        resume: Result | None,
-        hooks: Sequence[Hook],
-        monitors: Sequence[Monitor],
-        block_size: int | None,
-        checkpoints: Checkpoints | None,
-        clock: Clock,
-    ) -> None:
-        self.source, self.stream, self._rng = stream.source, stream, rng
+    def __init__(self, stream: Stream, main: Method, objective: Objective, stop: StopRule, options: RunOptions) -> None:
+        self.source, self.stream, self._options = stream.source, stream, options
         self._main, self._objective, self._stop = main, objective, stop
+        resume, clock = options.resume, options.clock
+        # A run read from a file does not name its rule: `sgdone.fit.partial_fit` has compared it.
         same_rule = resume is not None and resume.rule in ("", stop.state_key)
         self._rule = ActiveRule(stop, stream, resume.rule_state if resume is not None and same_rule else None)
         self.trace = Trace(clock.earlier, task=objective.task)
-        self._hooks, self._monitors, self._checkpoints = hooks, monitors, checkpoints
+        self._checkpoints = options.checkpoints
         self._began = clock.began
         self._turn = Turn(self._seconds, clock.turn, clock.turns)
         #: Rows read and passes begun before the stream, and passes of optional phases.
@@ -242,13 +233,12 @@ class TrainingLoop:
         #: Updates of the phase before this one, and those in addition to the method's whose model is returned.
         self._updates_before = self._further_updates = 0
         self._main_state: Any = None
-        self._tried: list[Method] = []
         #: Remarks about discarded phases, for the verdict.
         self._remarks: list[str] = []
         #: The snapshot between two phases, and whether the last snapshot could be written.
         self._between_phases: Snapshot | None = None
         self._is_written = False
-        self._chunk_rows = block_size or max(1, _ENTRIES_IN_CHUNK // max(1, stream.block.rows.typical_length))
+        self._chunk_rows = options.block_size or max(1, _ENTRIES_IN_CHUNK // max(1, stream.block.rows.typical_length))
         self._pass_loss, self._pause = float("nan"), Pause()
         self._progress: Progress | None = None
         #: Whether a callback has requested the end.
@@ -256,8 +246,7 @@ class TrainingLoop:
 
     def is_worthwhile(self, phase: Method, best: EndedPhase | None) -> bool:
         """Whether an optional phase may follow, can be used, and is expected to gain more than it costs."""
-        # The exact phase is listed twice: before the bank, or after it.
-        if phase in self._tried or not self._may_continue(best):
+        if not self._may_continue(best):
             return False
         if mismatch(phase, self._objective, phase.rule(self._stop), self.source):
             return False
@@ -270,18 +259,16 @@ class TrainingLoop:
         spent = best.ended.status is Status.BUDGET_SPENT and not self._stop.bounded
         return best.ended.status is Status.CONVERGED or spent
 
-    def train_main(
-        self, start: Model | None, step: StepSize | None, resume: Result | None, snapshot: Snapshot | None
-    ) -> EndedPhase:
-        """Train the main method, or continue it."""
-        main, ended = self._main, None
+    def train_main(self, snapshot: Snapshot | None) -> EndedPhase:
+        """Train the method from the start, continue another run of it, or go on from a snapshot."""
+        main, resume, ended = self._main, self._options.resume, None
         if self._optional_passes:
             self._begin_again()
         if snapshot is not None:
             state, ended = self._restored(snapshot), snapshot.ended
         else:
             if resume is None:
-                state = main.start(self._objective, self.stream, start, step)
+                state = main.start(self._objective, self.stream, self._options.start, self._options.step)
             else:
                 state = main.resume(resume.state.copy(), self.stream)
             main.begin_pass(state)
@@ -303,7 +290,8 @@ class TrainingLoop:
         state = self._main.restored(snapshot.state, self.stream)
         self.trace, self._pass_loss, self._rule.state = snapshot.trace, snapshot.pass_loss, snapshot.rule_state
         self._began -= snapshot.seconds
-        if snapshot.phase == "main" and self.stream.position == 0 and self.stream.blocks_taken == 1:
+        if snapshot.ended is None and self.stream.position == 0 and self.stream.blocks_taken == 1:
+            # Snapshots are written before the next block: this one is the first of a new pass.
             self._main.begin_pass(state)
         return state
 
@@ -311,16 +299,15 @@ class TrainingLoop:
         """Read the rows from the beginning, in another order, after an optional phase; clock and budgets go on."""
         self._rows_before += self.stream.rows_read
         self._passes_before += self.stream.begun
-        self.stream = Stream(self.source, self._rng)
+        self.stream = Stream(self.source, self.stream.rng)
         self.stream.skip_unused()
         self._rule = ActiveRule(self._stop, self.stream, passes_before=self._passes_before)
 
     def train_optional(self, phase: Method, before: EndedPhase | None) -> EndedPhase | None:
         """Train a phase; returns ``before`` if the phase did not reach its end, or found nothing better."""
-        self._tried.append(phase)
         if before is not None:
             self._write_between_phases(before)
-            self.stream.count_readings()
+            self.stream.begin_own_passes()
             self._updates_before = before.method.steps(before.state)
         stream, passes = self.stream, self.stream.passes
         rule = ActiveRule(phase.rule(self._stop), stream, bounded=True)
@@ -361,11 +348,11 @@ class TrainingLoop:
         self._remarks.append(f"{phase} {better if ended.status is Status.CONVERGED else early}")
         return before
 
-    def result(self, best: EndedPhase, *, automatic_step: bool) -> Result:
+    def result(self, best: EndedPhase) -> Result:
         """Result of the run."""
         method, state, stream, main = best.method, best.state, self.stream, self._main
         ended = method.review(state, best.ended, self.source.feature_names)
-        ended = with_advice(ended, method, state, self.trace, stream, self._pass_loss, automatic_step)
+        ended = with_advice(ended, method, state, self.trace, stream, self._pass_loss, self._options.step is None)
         streamed = self.source.part_of_stream
         verdict = self.trace.verdict = Verdict(
             ended.status,
@@ -380,7 +367,7 @@ class TrainingLoop:
             finish_passes=0.0 if method is main else self._optional_passes,
         )
         found = method.objective(state)
-        state = method.state_after(state, main, self._main_state, stream)
+        state = method.hand_over(state, main, self._main_state, stream)
         rows_read, begun = stream.rows_read, stream.begun
         rule_state, key = self._rule.own_state, self._stop.state_key
         return Result(best.model, self.trace, verdict, found, state, rule_state, rows_read, begun, key)
@@ -446,7 +433,7 @@ class TrainingLoop:
             row = TraceRow(step, now.passes, report.loss, report.error, report.step_size, now.seconds)
             if source.is_remote:
                 row = replace(row, traffic=source.traffic)
-            if "margins" in self._monitors:
+            if "margins" in self._options.monitors:
                 row = replace(row, margins=method.margins(state, block, report, first))
             self.trace.append(row)
         if report.ending != "used":
@@ -463,7 +450,7 @@ class TrainingLoop:
         progress = self._progress
         assert progress is not None
         fired = rule.observe(progress)
-        requests = [request for hook in self._hooks if (request := hook(progress)) is not None]
+        requests = [request for hook in self._options.hooks if (request := hook(progress)) is not None]
         self._was_asked_to_stop = self._was_asked_to_stop or bool(requests)
         if fired is None and requests:
             return Stop("", Status.STOPPED, requests[0])
@@ -512,7 +499,7 @@ class TrainingLoop:
             own = self._snapshot(RunningPhase(before.method, before.state, self._rule))
             trace = Trace(list(own.trace), task=own.trace.task)  # the next phase appends to it
             position = self.stream.position
-            self._between_phases = replace(own, phase="exact", position=position, ended=before.ended, trace=trace)
+            self._between_phases = replace(own, position=position, ended=before.ended, trace=trace)
             self._write(self._between_phases)
 
     def _snapshot(self, phase: RunningPhase) -> Snapshot:

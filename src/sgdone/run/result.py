@@ -260,7 +260,8 @@ class Result:
     #: Rows read and passes begun so far.
     rows_read: int
     passes_begun: int
-    #: `StopRule.state_key` of the rule that ``rule_state`` belongs to; empty if that is not known.
+    #: `StopRule.state_key` of the rule that ``rule_state`` belongs to; empty in a run read from a model file, which has
+    #: such a state only if its rule is that of the options.
     rule: str = ""
 
 

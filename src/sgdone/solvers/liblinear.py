@@ -202,7 +202,7 @@ class Liblinear(SingleModel):
     seed: int = 0
     name: ClassVar[str] = "liblinear"
     keeps: ClassVar[type] = LiblinearResult
-    needs: ClassVar[Needs] = Needs(all_rows=True, penalty="its C is 1/(alpha·rows)")
+    needs: ClassVar[Needs] = Needs(all_rows=True, why_positive_alpha="its C is 1/(alpha·rows)")
     offers: ClassVar[Needs] = Needs(iterate=True, any_scales=True)
     takes_stop: ClassVar[bool] = False
     losses: ClassVar[tuple[type[Loss], ...]] = (Hinge, SquaredHinge, Logistic)

@@ -68,7 +68,7 @@ class Pegasos(SingleModel):
     radius: float | Literal["auto"] = "auto"
     name: ClassVar[str] = "pegasos"
     keeps: ClassVar[type] = Ball
-    needs: ClassVar[Needs] = Needs(penalty="its steps are 1/(alpha·t), its ball has the radius 1/√alpha")
+    needs: ClassVar[Needs] = Needs(why_positive_alpha="its steps are 1/(alpha·t), its ball has the radius 1/√alpha")
 
     def __post_init__(self) -> None:
         check_minibatch(self.minibatch)

@@ -55,7 +55,7 @@ class SGDQN(SingleModel):
     name: ClassVar[str] = "sgdqn"
     vectors: ClassVar[int] = 2
     keeps: ClassVar[type] = Rescaling
-    needs: ClassVar[Needs] = Needs(penalty="it keeps its steps between 1/(100·alpha·t) and 1/(alpha·t)")
+    needs: ClassVar[Needs] = Needs(why_positive_alpha="it keeps its steps between 1/(100·alpha·t) and 1/(alpha·t)")
 
     def __post_init__(self) -> None:
         check_skip(self.skip)

@@ -26,7 +26,7 @@ _CLASSES = {
     "rule/AllOf": ("sgdone.interfaces.stop_rule", "AllOf"),
     "rule/Then": ("sgdone.interfaces.stop_rule", "Then"),
     "rule/Parts": ("sgdone.interfaces.stop_rule", "_Parts"),
-    "rule/Going": ("sgdone.interfaces.stop_rule", "_Going"),
+    "rule/Going": ("sgdone.interfaces.stop_rule", "_ThenState"),
     "loss watch": ("sgdone.run.loss_change", "LossWatch"),
     "loss change": ("sgdone.run.loss_change", "LossChange"),
     "block": ("sgdone.rows.source", "Block"),

@@ -20,7 +20,8 @@ class DecrementState:
 class Decrement(StopRule):
     """Stop when Newton's decrement falls below ``tol``.
 
-    The decrement gᵀH⁻¹g/2 is, to second order, by how much the objective, summed over the rows, exceeds its minimum.
+    The decrement gᵀH⁻¹g/2 is, to second order, by how much the objective, summed over the rows, exceeds its minimum; in
+    a regression it is divided by the variance of the residuals.
     Below 5e-9 every coefficient is within 1e-4 standard errors of the exact one: the square of a distance in standard
     errors is at most twice the decrement.
 

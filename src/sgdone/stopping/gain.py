@@ -27,10 +27,10 @@ class GainState:
 class Gain(StopRule):
     """Stop when the expected gain of further training falls below ``tol`` standard errors of the loss.
 
-    The standard error is of a mean loss over as many rows as were trained on. One evaluation may fall below by
-    chance: it takes two in a row, or one that is below by two standard errors of the gain itself. A model that is
-    clearly worse than a constant prediction has not converged, whatever the gain. The loss is that of validation rows:
-    the rule says nothing about the minimum of the training objective, as `Decrement` does.
+    The standard error is that of a mean loss over as many rows as were trained on (`Judgement.noise`). One evaluation
+    may fall below by chance: it takes two in a row, or one that is below by two standard errors of the gain itself. A
+    model that is clearly worse than a constant prediction has not converged, whatever the gain. The loss is that of
+    validation rows: the rule says nothing about the minimum of the training objective, as `Decrement` does.
 
     Parameters
     ----------

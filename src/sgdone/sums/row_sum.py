@@ -54,7 +54,8 @@ class RowSum(ABC):
 
     #: Whether parts are merged one after the other, in the order of the rows, instead of in a tree.
     in_order: ClassVar[bool] = False
-    #: Whether the value shows that rows have changed: a fit that is resumed asks for it again.
+    #: Whether the value tells rows from others, as counts and digests do: a resumed fit adds it up again instead of
+    #: reading it from the log, to see whether the rows have changed.
     identifies_rows: ClassVar[bool] = False
     #: Whether a reading for it counts as a pass over rows that this process reads.
     is_pass: ClassVar[bool] = True
@@ -82,14 +83,14 @@ class ReadableRows(ABC):
     """Rows that this process can read as often as needed."""
 
     #: Whether values computed at a model are cached for the next sum.
-    keeps: ClassVar[bool] = False
+    has_cache: ClassVar[bool] = False
 
     @abstractmethod
     def pieces(self, system: System) -> Pieces:
         """The rows in the units of a system."""
 
-    def kept(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
-        """Value computed for an objective from pieces at a model, cached or new; only if `keeps`."""
+    def cached(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
+        """Value computed for an objective from pieces at a model, cached or new; only if `has_cache`."""
         raise NotImplementedError
 
     def sum(self, request: RowSum) -> Any:
@@ -105,13 +106,13 @@ class MemoryRows(ReadableRows):
     ``block`` is in the user's units, and ``frequency`` is the number of rows that a row of weight 1 stands for.
     """
 
-    keeps: ClassVar[bool] = True
+    has_cache: ClassVar[bool] = True
 
     def __init__(self, block: Block, frequency: float = 1.0, threads: int = 1) -> None:
         self.block, self.frequency, self.threads = block, frequency, threads
         self._pieces: list[tuple[Scaling, BlockPieces]] = []
         self._at_models: list[tuple[Objective, Pieces, Array, Any]] = []
-        self._some: dict[tuple[RowSet, int], MemoryRows] = {}
+        self._subsets: dict[tuple[RowSet, int], MemoryRows] = {}
 
     @property
     def n_rows(self) -> int:
@@ -129,7 +130,7 @@ class MemoryRows(ReadableRows):
         self._pieces = [(system.scaling, made), *self._pieces][:_KEPT_UNITS]
         return made
 
-    def kept(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
+    def cached(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
         """Value computed for an objective from pieces at a model; values of the last models are cached."""
         for known, of_pieces, at, value in self._at_models:
             if of_pieces is pieces and known == objective and np.array_equal(at, model):
@@ -139,15 +140,15 @@ class MemoryRows(ReadableRows):
         self._at_models = [(objective, pieces, model, made), *self._at_models][:_KEPT_MODELS]
         return made
 
-    def some(self, row_set: RowSet, key: int) -> "MemoryRows":
+    def subset(self, row_set: RowSet, key: int) -> "MemoryRows":
         """The validation rows, or the others; ``key`` draws them by a hash, the same for all copies of a row."""
-        if (row_set, key) not in self._some:
+        if (row_set, key) not in self._subsets:
             chosen = row_hashes(self.block.rows.whole(), key) < _TENTH
             keep = chosen if row_set == "validation" else ~chosen
             weights = np.where(keep, np.broadcast_to(self.block.sample_weight, keep.shape), 0.0)
             made = MemoryRows(replace(self.block, sample_weight=weights), self.frequency, self.threads)
-            self._some[row_set, key] = made
-        return self._some[row_set, key]
+            self._subsets[row_set, key] = made
+        return self._subsets[row_set, key]
 
 
 @final
@@ -211,13 +212,14 @@ class SeveralSums(RowSum):
 
 @dataclass(frozen=True)
 class WrappedSum(RowSum):
-    """A sum over rows that are prepared for it."""
+    """A sum over rows that are chosen or changed first, as by `SubsetSum`."""
 
     request: Any
 
     def __post_init__(self) -> None:
         if self.request.in_order or self.request.identifies_rows:
-            raise TypeError(f"{self.request.request_name} is not for rows that are prepared: ask for it alone")
+            name = self.request.request_name
+            raise TypeError(f"{name} is not for rows that are chosen or changed: ask for it alone, over all rows")
 
     @property
     def request_name(self) -> str:
@@ -229,14 +231,14 @@ class WrappedSum(RowSum):
 @message
 @dataclass(frozen=True)
 class SubsetSum(WrappedSum):
-    """A sum over the validation rows or the others: see `MemoryRows.some`."""
+    """A sum over the validation rows or the others: see `MemoryRows.subset`."""
 
     row_set: RowSet
     key: int
 
     def of(self, rows: MemoryRows) -> Any:
         """Value for the validation rows, or for the others."""
-        return self.request.of(rows.some(self.row_set, self.key))
+        return self.request.of(rows.subset(self.row_set, self.key))
 
 
 class Mergeable(Protocol):
@@ -310,6 +312,7 @@ class TreeSum:
         """
         numbers = set(range(number, number + count))
         if not self.numbers.isdisjoint(numbers):
+            # Numbers are distinct wherever this process makes the parts: only answers of a cluster can come twice.
             raise ValueError(f"partition {min(self.numbers & numbers)}: the engine returned two answers of it")
         self.numbers |= numbers
         level = (count - 1).bit_length()

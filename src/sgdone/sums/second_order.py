@@ -150,9 +150,9 @@ class CurvatureProduct(RowSum):
         objective, pieces = self.system.objective, rows.pieces(self.system)
         if not pieces.n_rows:
             return None
-        if not rows.keeps:
+        if not rows.has_cache:
             return merged(pieces.map(self._of_piece))
-        product = rows.kept(objective, pieces, self.model, lambda: curvature_products(objective, pieces, self.model))
+        product = rows.cached(objective, pieces, self.model, lambda: curvature_products(objective, pieces, self.model))
         return ArraySum(_of_each(product, self.direction))
 
     def _of_piece(self, piece: Piece) -> ArraySum:

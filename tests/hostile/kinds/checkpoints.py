@@ -38,7 +38,7 @@ def _state(X: Any) -> BankState:
     """A state in the middle of a run, without having trained: no loop is compiled."""
     rows = np.arange(60, dtype=np.uint64)
     block = Block.of(Rows.of(X, names=list("abcd")), np.sign(_X[:, 0]), None)
-    state = BankState.over(block, rows, Objective(Logistic()), None, CANDIDATES, seen=rows, ordered=False)
+    state = BankState.initial(block, rows, Objective(Logistic()), None, CANDIDATES, seen=rows, ordered=False)
     state.run.validation = ValidationRows(1, np.zeros(60, np.uint8), rows, block)
     evaluations = state.run.evaluations
     evaluations.last = evaluations.best = Evaluation(60, CANDIDATES, np.abs(_X), np.ones(60), np.ones(60))
