@@ -116,3 +116,10 @@ def test_numbers_have_the_fewest_digits(rng, tmp_path):
             column = values.astype(kind)
             csv_writer(stream)({"prediction": column})
         assert (tmp_path / "p").read_text().split()[1:] == [str(value) for value in column]
+
+
+def test_a_copied_column_has_not_the_name_of_a_prediction(sgdone, model, rows, tmp_path):
+    path = write_csv(tmp_path / "rows.csv", rows)
+    for name in ("prediction", "probability_no"):
+        error = sgdone("predict", model, path, "--id", name, code=2).stderr
+        assert f"'{name}' is the name of a column of the predictions" in " ".join(error.replace("│", " ").split())

@@ -101,6 +101,15 @@ def test_standard_input_is_read_once(sgdone, folder):
     assert (report["rows"], report["streamed"], report["data"]) == (8000, False, "standard input")
 
 
+def test_a_second_fit_from_the_cache_has_the_same_report(sgdone, folder, tmp_path):
+    options = ("fit", folder, *SMALL, "--cache", tmp_path / "cache", "--json")
+    first, second = sgdone(*options).report, sgdone(*options).report
+    assert first["held_out"] is not None
+    for key in ("rows", "fitted_rows", "held_out", "verdict"):
+        assert second[key] == first[key]
+    assert "seed was 0 and is 1 now" in sgdone(*options, "--seed", 1, code=1).stderr
+
+
 def test_standard_input_with_a_cache(sgdone, folder, tmp_path):
     rows = (folder / "day-0.csv").read_bytes() + (folder / "day-1.csv").read_bytes().split(b"\n", 1)[1]
     report = sgdone("fit", "-", *SMALL, "--cache", tmp_path, "--stop", 2, "--json", stdin=rows).report

@@ -229,6 +229,8 @@ class StreamedData(FitData):
         line.follow(rows)
         with table_errors_named(self.rows.name):
             model = fit(StreamedRows(rows, self.checkpoints, FILE_CHECKS), self.options, hook=line.hook)
+            if not rows.reading.n_rows:  # trained on the rows that an earlier fit has cached
+                rows.read_all()
         self._reading, names = rows.reading, rows.reading.feature_names
         if not self.columns_are_known and names is not None:
             # Names of rows that were read ahead may follow.

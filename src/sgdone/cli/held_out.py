@@ -44,7 +44,8 @@ class HeldOutInput(RowInput):
     """
 
     def __init__(self, opened: OpenedInput, name: str, task: Task, seed: int, *, holds_out: bool = True) -> None:
-        self._opened, self.name, self._task, self._holds_out = opened, name, task, holds_out
+        self._opened, self.name, self._task = opened, name, task
+        self._holds_out, self._seed = holds_out, seed
         choice = HoldOut.of_seed(seed)
         hashes = np.concatenate([choice.hashes(table.X) for table in opened.head])
         self._choice = choice.unless_few_differ(np.unique(hashes).size, hashes.size)
@@ -63,8 +64,13 @@ class HeldOutInput(RowInput):
         return self._opened.rows.bytes_read
 
     def identity(self) -> dict[str, Any]:
-        """Identity of the data, and whether rows are held out."""
-        return {**self._opened.rows.identity(), "held_out": self._holds_out}
+        """Identity of the data, and of the rows that are held out."""
+        return {**self._opened.rows.identity(), "seed": self._seed if self._holds_out else None}
+
+    def read_all(self) -> None:
+        """Count the rows, and find those that are held out and the names of the features."""
+        for _ in self.tables():
+            pass
 
     def tables(self, *, labelled: bool = True) -> Iterator[Table]:
         """The rows that are not held out."""

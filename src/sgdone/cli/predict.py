@@ -150,6 +150,9 @@ class Predictions:
         self, data: Sequence[str], model: FittedModel, notes: dict[str, str], given: ReadOptions, ids: Sequence[str]
     ) -> None:
         self._data, self._model, self._given, self._ids = data, model, given, ids
+        own = {"prediction", *(f"probability_{label}" for label in ([] if model.classes_ is None else model.classes_))}
+        taken = next((name for name in ids if name in own), "")
+        refuse("--id", bool(taken), f"{taken!r} is the name of a column of the predictions: rename it in {named(data)}")
         self._file = like_training_data(given, notes)
         self.name = named(data)
         self._source: FileInput | None = None
