@@ -74,7 +74,13 @@ def test_a_file_that_changes_is_an_error_before_and_after_reading(folder, change
 
 
 def test_arguments(folder):
-    with pytest.raises(TypeError, match="given as a string, 'a': give a list of names"):
-        files(folder, columns="a")
+    for name in ("columns", "drop", "as_strings"):
+        with pytest.raises(TypeError, match="given as a string, 'a': give a list of names"):
+            files(folder, **{name: "a"})
+    for bad, message in (({"label": 3}, "name of a column; got 3"), ({"bits": 3.5}, "got 3.5"), ({"bits": "x"}, "'x'")):
+        with pytest.raises((TypeError, ValueError), match=message):
+            files(folder, **bad)
+    with pytest.raises(ValueError, match="n_features must be a whole number, 0 or more; got -3"):
+        files(folder, n_features=-3)
     assert files(folder, label="y", cache="there").cache.name == "there"
     assert not files("-", label="y").rereadable

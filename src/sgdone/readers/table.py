@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -157,10 +158,19 @@ class ReadOptions:
     on_bytes: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.features, str):
-            raise TypeError(f"the columns are given as a string, {self.features!r}: give a list of names")
-        if self.bits is not None and not 1 <= self.bits <= _MOST_BITS:
-            raise ValueError(f"bits must be between 1 and {_MOST_BITS}; got {self.bits}")
+        lists = {"the columns are": self.features, "drop is": self.drop, "as_strings is": self.as_strings}
+        for what, names in lists.items():
+            if isinstance(names, str):
+                raise TypeError(f"{what} given as a string, {names!r}: give a list of names")
+        label: Any = self.label
+        if label is not None and not isinstance(label, str):
+            raise TypeError(f"label must be the name of a column; got {label!r}")
+        bits: Any = self.bits
+        if bits is not None and not (isinstance(bits, Integral) and 1 <= int(bits) <= _MOST_BITS):
+            raise ValueError(f"bits must be between 1 and {_MOST_BITS}; got {bits!r}")
+        n_features: Any = self.n_features
+        if n_features is not None and not (isinstance(n_features, Integral) and int(n_features) >= 0):
+            raise ValueError(f"n_features must be a whole number, 0 or more; got {n_features!r}")
         object.__setattr__(self, "max_memory", checked_memory(self.max_memory))
 
     @property
