@@ -17,7 +17,7 @@ from sgdone.losses import Logistic
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource
 from sgdone.rows.block_source import BlockSource
-from sgdone.rows.blocks import NumberedRows
+from sgdone.rows.blocks import EncodedRows
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.run import RunOptions, run
 from sgdone.stopping import Gain, MaxPasses, MaxSamples
@@ -339,7 +339,7 @@ def endless():
     rng, first = np.random.default_rng(0), 0
     while True:
         X, labels = draw(rng, 4096)
-        yield NumberedRows(X, labels, None, row_hashes(X), np.arange(first, first + 4096))
+        yield EncodedRows(X, labels, None, row_hashes(X), np.arange(first, first + 4096))
         first += 4096
 
 

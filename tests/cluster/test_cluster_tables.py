@@ -9,10 +9,10 @@ import pytest
 
 from cluster_fits import fit_partitions
 from sgdone.cluster import Engine, LocalEngine, Partition, PartitionError, partition_work
-from sgdone.cluster.partition import AskHoldOutFacts, Preparation, read_partition
+from sgdone.cluster.partition import HoldOutFactsSum, Preparation, read_partition
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.tables import KindsOfColumns, LearnColumns, agreed_kinds, learnt_encoder, merge_encoders
-from sgdone.fit.hold_out import HoldOut, held_out_rows
+from sgdone.fit.hold_out import RowChoice, held_out_rows
 from sgdone.readers.file_parts import file_parts
 from sgdone.readers.input_files import input_files
 from sgdone.readers.table import ReadOptions
@@ -166,8 +166,8 @@ def test_cells_of_a_file_that_are_no_numbers(tmp_path):
     partition = pickle.loads(pickle.dumps(read_partition(0, part)))
     encoder = TableEncoding({"a": "number"})
     encoder.partial_fit_encode(pa.table({"a": [1.0, 2.0]}), None)
-    choice = HoldOut(1)
-    facts = AskHoldOutFacts("classification", choice).of(partition)
+    choice = RowChoice(1)
+    facts = HoldOutFactsSum("classification", choice).of(partition)
     for preparation in (Preparation("classification", None), Preparation("classification", None, choice, facts)):
         made = preparation.prepared(partition).encoded(encoder)
         faults = {made.fault, "" if made.held_out is None else made.held_out.fault}
@@ -181,10 +181,10 @@ def test_the_same_rows_are_held_out_however_they_are_cut(rng, different):
     y = rng.integers(0, 3, 3000)
     y[rng.choice(3000, 40, replace=False)] = np.arange(40) // 2 + 3  # classes of two rows
     expected = held_out_rows(X, y, "classification", 0)
-    choice = HoldOut.of_seed(0)
+    choice = RowChoice.of_seed(0)
     for cuts in ([0, 3000], [0, 1, 700, 2900, 3000]):
         parts = [Partition(k, X[a:b], y[a:b]) for k, (a, b) in enumerate(pairwise(cuts))]
-        facts = Rounds(LocalEngine(parts)).sum(AskHoldOutFacts("classification", choice))
+        facts = Rounds(LocalEngine(parts)).sum(HoldOutFactsSum("classification", choice))
         made = [Preparation("classification", None, choice, facts).prepared(part) for part in parts]
         np.testing.assert_array_equal(np.concatenate([part.held_out.X for part in made]), X[expected])
         np.testing.assert_array_equal(np.concatenate([part.y for part in made]), y[~expected])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgdone.newton.search import ByProducts, Factors, Point, conjugate_gradients
+from sgdone.newton.search import ConjugateGradients, Factors, Point, conjugate_gradients
 from sgdone.sums.row_sum import ArraySum
 from sgdone.sums.second_order import SecondOrder
 
@@ -85,7 +85,7 @@ def test_conjugate_gradients_solve_the_same_equations():
     curvature, gradient, penalties = problem()
     at = at_gradient(gradient, penalties, curvature)
     exact = -Factors.of(curvature, penalties, 2).solve(at.gradient)
-    (_, found), _ = solved(ByProducts(None).at(at), curvature)
+    (_, found), _ = solved(ConjugateGradients(None).at(at), curvature)
     np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-6)
     assert not found[1].any()
     assert at.decrement(found) == pytest.approx(at.decrement(exact), rel=1e-9)

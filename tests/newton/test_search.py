@@ -9,7 +9,7 @@ import pytest
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Huber, Logistic, Squared
 from sgdone.newton import EXACT, Problem, SearchProgress, minimise, run_search, together
-from sgdone.newton.search import ByFactors, ByProducts
+from sgdone.newton.search import CholeskyDirection, ConjugateGradients
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Scaling
 from sgdone.sums.row_sum import MemoryRows, SeveralSums
@@ -39,7 +39,7 @@ def some_rows(n_rows=300):
 
 def searches(rows, count=3):
     """Searches at several penalties, one of them by products."""
-    kinds = [ByFactors, ByFactors, lambda system: ByProducts(system, 0.01, 20)]
+    kinds = [CholeskyDirection, CholeskyDirection, lambda system: ConjugateGradients(system, 0.01, 20)]
     problem = Problem(SYSTEM, SYSTEM.penalties(0.0), rows.n_rows)
     for kind, strength in list(zip(kinds, (0.1, 100.0, 10.0), strict=True))[:count]:
         yield minimise(problem.penalised(strength), np.zeros(SYSTEM.shape), EXACT, kind(SYSTEM))
@@ -75,7 +75,7 @@ def test_an_error_ends_all_searches():
         run_search(rows, together([*searches(rows, 2), fails()]))
 
 
-@pytest.mark.parametrize("directions", [ByFactors, ByProducts, partial(ByFactors, cheap=False)])
+@pytest.mark.parametrize("directions", [CholeskyDirection, ConjugateGradients, partial(CholeskyDirection, cheap=False)])
 def test_a_loss_without_curvature_is_no_minimum(directions):
     """The slopes of a Huber loss are constant far from the targets."""
     rng = np.random.default_rng(0)
@@ -101,7 +101,9 @@ def test_products_at_the_same_model_are_those_of_their_loss():
 def test_a_search_that_may_make_few_steps_has_stalled():
     rows, progress = some_rows(), SearchProgress()
     problem = Problem(SYSTEM, SYSTEM.penalties(1.0), rows.n_rows)
-    search = minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM), most_steps=1, progress=progress)
+    search = minimise(
+        problem, np.zeros(SYSTEM.shape), EXACT, CholeskyDirection(SYSTEM), most_steps=1, progress=progress
+    )
     found = run_search(rows, search)
     assert (found.stalled, found.steps) == (True, 1)
     assert found.at.value < problem.at(np.zeros(SYSTEM.shape), rows.sum(SecondOrderAt(SYSTEM, 0.0 * found.model))).value
@@ -111,9 +113,9 @@ def test_a_search_that_may_make_few_steps_has_stalled():
 def test_sums_of_the_start_that_are_known_save_a_reading_and_one_step_is_made():
     rows, problem = some_rows(), Problem(SYSTEM, SYSTEM.penalties(1.0), 300)
     alone, again = CountedRows(rows), CountedRows(rows)
-    optimum = run_search(alone, minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM))).model
+    optimum = run_search(alone, minimise(problem, np.zeros(SYSTEM.shape), EXACT, CholeskyDirection(SYSTEM))).model
     known = rows.sum(SecondOrderAt(SYSTEM, optimum))
-    found = run_search(again, minimise(problem, optimum, EXACT, ByFactors(SYSTEM), known=known))
+    found = run_search(again, minimise(problem, optimum, EXACT, CholeskyDirection(SYSTEM), known=known))
     assert (found.steps, len(again.requests)) == (1, 1)
     np.testing.assert_allclose(found.model, optimum, atol=5e-5)
 
@@ -124,7 +126,7 @@ def test_a_constant_curvature_is_evaluated_once():
     rows = CountedRows(MemoryRows(next(ArraySource(X, X @ [1.0, 2.0, 3.0], shuffle=False).blocks(rng))))
     system = System(Objective(Squared(), predicts="target"), Scaling(np.ones(3)))
     problem = Problem(system, system.penalties(0.0), 50, least_dispersion=1e-20)
-    found = run_search(rows, minimise(problem, np.zeros(system.shape), EXACT, ByFactors(system, constant=True)))
+    found = run_search(rows, minimise(problem, np.zeros(system.shape), EXACT, CholeskyDirection(system, constant=True)))
     assert [request.curvature for request in rows.requests] == ["full", "none"]
     np.testing.assert_allclose(found.model[:, 0], [1.0, 2.0, 3.0, 0.0], atol=1e-12)
     assert (found.decrement, found.stalled) == (0.0, False)
@@ -132,10 +134,10 @@ def test_a_constant_curvature_is_evaluated_once():
 
 def test_expensive_curvatures_are_those_of_earlier_points():
     rows = CountedRows(some_rows())
-    problem, directions = Problem(SYSTEM, SYSTEM.penalties(1.0), 300), ByFactors(SYSTEM, cheap=False)
+    problem, directions = Problem(SYSTEM, SYSTEM.penalties(1.0), 300), CholeskyDirection(SYSTEM, cheap=False)
     found = run_search(rows, minimise(problem, np.zeros(SYSTEM.shape), EXACT, directions))
     kinds = [getattr(request, "curvature", "product") for request in rows.requests]
     assert kinds[0] == "full"
     assert {"none", "product"} == set(kinds[1:])
-    exact = run_search(rows, minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM)))
+    exact = run_search(rows, minimise(problem, np.zeros(SYSTEM.shape), EXACT, CholeskyDirection(SYSTEM)))
     np.testing.assert_allclose(found.model, exact.model, atol=5e-5)

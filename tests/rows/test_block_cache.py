@@ -14,13 +14,13 @@ from full_disk import files_of_at_most
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows import block_cache
 from sgdone.rows.block_cache import BlockCache, CacheError, cache_folder, check_space
-from sgdone.rows.blocks import PIECES, NumberedRows
+from sgdone.rows.blocks import PIECES, EncodedRows
 
 
 def block(X, first=0, weights=None, roles=None):
     numbers = np.arange(first, first + X.shape[0])
     hashes = numbers.astype(np.uint64) * np.uint64(2**60 + 1)
-    return NumberedRows(X, np.sin(numbers), weights, hashes, numbers, roles)
+    return EncodedRows(X, np.sin(numbers), weights, hashes, numbers, roles)
 
 
 def values(X):

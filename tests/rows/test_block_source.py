@@ -9,7 +9,7 @@ from scipy import sparse
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows.block_source import BlockSource
-from sgdone.rows.blocks import PIECES, NumberedRows, in_groups, joined
+from sgdone.rows.blocks import PIECES, EncodedRows, in_groups, joined
 from sgdone.rows.rows import Block
 
 SIZE, N_ROWS = 500, 20 * 500 + 77
@@ -47,7 +47,7 @@ def blocks_of(X, size=SIZE, labels=None):
     for first in range(0, X.shape[0], size):
         rows = slice(first, first + size)
         numbers = np.arange(first, min(first + size, X.shape[0]))
-        yield NumberedRows(X[rows], labels[rows], None, hashes[rows], numbers)
+        yield EncodedRows(X[rows], labels[rows], None, hashes[rows], numbers)
 
 
 def source_of(X, *, cache=True, seed=0, **options):
@@ -156,7 +156,7 @@ def test_columns_that_come_later_are_counted(rng):
     def blocks():
         yield from blocks_of(sparse.csr_array(rng.standard_normal((SIZE, 2))))
         wide = sparse.csr_array(rng.standard_normal((SIZE, 3)))
-        yield NumberedRows(wide, np.ones(SIZE), None, row_hashes(wide), np.arange(SIZE, 2 * SIZE))
+        yield EncodedRows(wide, np.ones(SIZE), None, row_hashes(wide), np.arange(SIZE, 2 * SIZE))
 
     source = BlockSource(blocks, None, seed=0, buffer_bytes=1)
     assert source.n_features == 2

@@ -23,7 +23,7 @@ from sgdone.rows.blocks import (
     ArrayBlocks,
     BlockMaker,
     ColumnNumbers,
-    NumberedRows,
+    EncodedRows,
     block_rows_for,
     joined,
     numbered,
@@ -95,7 +95,7 @@ def test_dense_rows_get_sparse_columns_when_the_first_ones_appear():
 
 def block(X, labels, weights=None, first=0, roles=None):
     numbers = np.arange(first, first + len(labels))
-    return NumberedRows(X, np.asarray(labels, float), weights, numbers.astype(np.uint64), numbers, roles)
+    return EncodedRows(X, np.asarray(labels, float), weights, numbers.astype(np.uint64), numbers, roles)
 
 
 def test_blocks_are_joined_with_weight_1_where_there_are_none():

@@ -10,7 +10,7 @@ from row_kinds import STORAGES
 from sgdone.kernels.bank import ALL_ROWS, NO_FOLD
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource, Scaling
-from sgdone.rows.blocks import NumberedRows
+from sgdone.rows.blocks import EncodedRows
 from sgdone.rows.validation_rows import FEWEST, MOST, HashedValidation, ValidationRows
 from tiers import examples, fast_first
 
@@ -188,7 +188,7 @@ def blocks_of(X, size, weights=None, labels=None):
     for first in range(0, X.shape[0], size):
         rows = slice(first, first + size)
         numbers = np.arange(X.shape[0])[rows]
-        yield NumberedRows(X[rows], labels[rows], None if weights is None else weights[rows], hashes[rows], numbers)
+        yield EncodedRows(X[rows], labels[rows], None if weights is None else weights[rows], hashes[rows], numbers)
 
 
 def first_pass(validation, X, size, weights=None):

@@ -15,9 +15,9 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 from cluster_fits import fit_model
 from sgdone import LinearClassifier
 from sgdone.cluster import LocalEngine, PartitionError, Preparation, Rounds, facts_of_rows, held_out_rows
-from sgdone.cluster.partition import AskHoldOutFacts, read_partition
+from sgdone.cluster.partition import HoldOutFactsSum, read_partition
 from sgdone.dask.engine import DaskEngine, delayed_files
-from sgdone.fit.hold_out import HoldOut
+from sgdone.fit.hold_out import RowChoice
 from sgdone.readers.file_parts import file_parts
 from sgdone.readers.input_files import input_files
 from sgdone.readers.table import ReadOptions
@@ -44,8 +44,8 @@ def parts_of(paths, **options):
 
 def fitted(engine):
     """The model, and the rows that are held out."""
-    rounds, choice = Rounds(engine), HoldOut(2**61)
-    facts = rounds.sum(AskHoldOutFacts("classification", choice))
+    rounds, choice = Rounds(engine), RowChoice(2**61)
+    facts = rounds.sum(HoldOutFactsSum("classification", choice))
     rounds.encode(Preparation("classification", None, choice, facts))
     model = LinearClassifier(random_state=0)
     fit_model(model, engine)

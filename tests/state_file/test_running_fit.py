@@ -15,7 +15,7 @@ from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource
 from sgdone.rows.block_source import BlockSource
-from sgdone.rows.blocks import NumberedRows
+from sgdone.rows.blocks import EncodedRows
 from sgdone.run import RunOptions, run
 from sgdone.run.checkpoints import Checkpoints
 from sgdone.state_file.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
@@ -26,7 +26,7 @@ from state_file.same_values import assert_same
 class Listed(list):
     """Blocks that are kept in a list."""
 
-    write, read = list.append, list.__getitem__
+    write, read, is_complete = list.append, list.__getitem__, False
 
     def close(self):
         pass
@@ -38,7 +38,7 @@ def in_parts(X, labels, names=None, size=512):
     def blocks():
         for first in range(0, len(labels), size):
             part, numbers = X[first : first + size], np.arange(first, min(first + size, len(labels)))
-            yield NumberedRows(part, labels[numbers], None, row_hashes(part), numbers)
+            yield EncodedRows(part, labels[numbers], None, row_hashes(part), numbers)
 
     return BlockSource(blocks, Listed(), seed=0, buffer_bytes=1 << 16, feature_names=names)
 

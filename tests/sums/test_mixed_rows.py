@@ -7,7 +7,7 @@ from scipy import sparse
 from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
 from sgdone.newton.ridge_path import gram
 from sgdone.rows import ArraySource, Scaling
-from sgdone.sums.fold_rows import Curved, FoldOutputs, fold_rows
+from sgdone.sums.fold_rows import CurvatureWork, FoldOutputs, fold_rows
 from sgdone.sums.pieces import BlockPieces, MixedRows, in_units, rows_in_units
 from sgdone.sums.units import column_moments
 from tiers import slow
@@ -106,7 +106,7 @@ def test_rows_of_folds(per_model, coupled, rng):
         part = slice(None, None if rows is found else n_columns)
         arrays = [np.ascontiguousarray(array[..., part]) for array in (given, intercepts, values)]
         into = [np.ascontiguousarray(array[..., part]) for array in (scores, changes, totals, bent)]
-        rows.curved(Curved(*arrays, of_models, outputs, *into))
+        rows.curved(CurvatureWork(*arrays, of_models, outputs, *into))
         into[3] *= rows.inverse[:, None]
         results.append([array[..., :n_columns] for array in into])
     for pair in zip(*results, strict=True):

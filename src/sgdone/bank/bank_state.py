@@ -24,12 +24,12 @@ from sgdone.bank.evaluation import (
 )
 from sgdone.bank.models import Advance, Models
 from sgdone.interfaces.method import FoundModel
-from sgdone.interfaces.objective import Estimate, Model, Objective
+from sgdone.interfaces.objective import LossEstimator, Model, Objective
 from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels.bank import ALL_ROWS, ALPHA, DECAY_ROWS, LEAVES_OUT, NO_FOLD, RECORDS_LOSSES, STEP_SCALE, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 from sgdone.rows.faults import GroupMeans, LabelOrder
-from sgdone.rows.rows import ENTRIES, LEVEL, SMALLEST_SCALE, Block, InUnits, check_rows, squared_norms, typical
+from sgdone.rows.rows import ENTRIES, LEVEL, SMALLEST_SCALE, Block, BlockScaler, check_rows, squared_norms, typical
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.run.loss_change import LossWatch
 from sgdone.solvers.stretch import LARGEST
@@ -131,7 +131,7 @@ class RunState:
         return self.folds[2]
 
     @property
-    def estimated_by(self) -> Estimate:
+    def estimated_by(self) -> LossEstimator:
         """Rows by which evaluations estimate the loss."""
         return "validation" if self.validation.count else "training"
 
@@ -165,7 +165,7 @@ class BankState:
     smoothness: float = 1.0
     #: Mean weight of a row; a penalty that is chosen by the fit is proportional to it.
     weight: float = 1.0
-    in_units: tuple[int, InUnits] | None = field(default=None, init=False, repr=False, compare=False)
+    in_units: tuple[int, BlockScaler] | None = field(default=None, init=False, repr=False, compare=False)
     run: RunState = field(default_factory=RunState, init=False, repr=False, compare=False)
 
     @classmethod
@@ -218,10 +218,10 @@ class BankState:
         """The block in the units of training."""
         return self._units_in_use()(block)
 
-    def _units_in_use(self) -> InUnits:
+    def _units_in_use(self) -> BlockScaler:
         if self.in_units is None or self.in_units[0] != self.units.version:
             self.in_units = None  # frees the memory of the last units first
-            self.in_units = (self.units.version, InUnits(self.units.scaling))
+            self.in_units = (self.units.version, BlockScaler(self.units.scaling))
         return self.in_units[1]
 
     def restart(self, block: Block, window: NDArray[np.uint64], candidates: Sequence[Candidate]) -> None:

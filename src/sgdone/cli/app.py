@@ -19,8 +19,8 @@ from sgdone.cli.option_groups import (
     Json,
     MethodGroup,
     Only,
-    ScoredRows,
-    Task,
+    ScoringOptions,
+    TaskName,
     argument,
     flag,
     option,
@@ -43,7 +43,7 @@ def _examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  sgdone {line}" for line in lines)])
 
 
-class Cov(StrEnum):
+class CovName(StrEnum):
     """Estimate of the covariance of the coefficients."""
 
     CLASSICAL = "classical"
@@ -66,7 +66,7 @@ ManyData = Annotated[
         "quotes ('clicks/*.csv'), folders, - for standard input, or a data set by name: breast-cancer, digits, ...",
     ),
 ]
-Model = Annotated[Path, argument("MODEL", "A file that `fit --model` wrote.")]
+ModelFile = Annotated[Path, argument("MODEL", "A file that `fit --model` wrote.")]
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def fit(
     context: typer.Context,
     data: ManyData,
     *,
-    scored: ScoredRows,
+    scored: ScoringOptions,
     file: FileGroup,
     method: MethodGroup,
     checkpoints: CheckpointOptions,
@@ -163,7 +163,7 @@ def fit(
 @with_groups
 @guarded
 def predict(
-    model: Model,
+    model: ModelFile,
     data: ManyData,
     *,
     out: Annotated[Path | None, output_file("A CSV file, or .parquet.  [default: standard output]")] = None,
@@ -190,7 +190,7 @@ def predict(
 @app.command(epilog=_examples("inspect income.safetensors --top 20"))
 @guarded
 def inspect(
-    model: Model,
+    model: ModelFile,
     top: Annotated[int, option("N", "How many coefficients to show.", min=0)] = 10,
     json: Json = False,
 ) -> None:
@@ -214,13 +214,13 @@ def inspect(
 @with_groups
 @guarded
 def summary(
-    model: Model,
+    model: ModelFile,
     data: Data,
     *,
     columns: Annotated[
         list[str] | None, option("NAME,...", "Features to report; may be repeated.  [default: all]")
     ] = None,
-    cov: Annotated[Cov, typer.Option(help="How the standard errors are estimated.")] = Cov.ROBUST,
+    cov: Annotated[CovName, typer.Option(help="How the standard errors are estimated.")] = CovName.ROBUST,
     groups: Annotated[str | None, option("COLUMN", "The column with the groups of --cov cluster.")] = None,
     level: Annotated[float, option("NUMBER", "Level of the intervals.")] = 0.95,
     reference: Annotated[
@@ -254,7 +254,7 @@ def diagnose(
     data: ManyData,
     *,
     file: Annotated[FileGroup, Only("label", "drop", "separator", "no_header", "zero_based", "max_memory")],
-    task: Annotated[Task, typer.Option(help="What the labels are; auto decides by their values.")] = Task.AUTO,
+    task: Annotated[TaskName, typer.Option(help="What the labels are; auto decides by their values.")] = TaskName.AUTO,
     no_intercept: Annotated[bool, flag("--no-intercept", "Without an intercept.")] = False,
     no_separation: Annotated[bool, flag("--no-separation", "Leave out separation, which takes longest.")] = False,
     plot: Annotated[Path | None, output_file("Where to draw the separation, if there is one.")] = None,

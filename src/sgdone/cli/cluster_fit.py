@@ -28,11 +28,11 @@ from sgdone.cluster import (
     facts_of_rows,
     held_out_rows,
 )
-from sgdone.cluster.partition import AskHoldOutFacts
+from sgdone.cluster.partition import HoldOutFactsSum
 from sgdone.cluster.tables import KindsOfColumns, KindVotes
 from sgdone.fit.fit import fit
 from sgdone.fit.fitted_model import FittedModel
-from sgdone.fit.hold_out import FEWEST_ROWS, HoldOut
+from sgdone.fit.hold_out import FEWEST_ROWS, RowChoice
 from sgdone.fit.options import as_rule
 from sgdone.losses.learning_task import Task
 from sgdone.readers.file_parts import FilePart, FileParts, file_parts
@@ -211,7 +211,7 @@ class PartitionedData(FitData):
         rows = replace(columns, y=labels, unlabelled=facts.unlabelled)
         super().__init__(arguments, rows, task, options.of_fit(task, labels))
         self._engine, self._rounds, self._facts, self._n_partitions = engine, rounds, facts, n_partitions
-        self._hold_out: HoldOut | None = None
+        self._hold_out: RowChoice | None = None
         self._trace = Trace()
         #: None until they have been scored.
         self._n_held_out: int | None = 0
@@ -219,13 +219,13 @@ class PartitionedData(FitData):
     def hold_out(self) -> None:
         """Leave out rows in each partition."""
         if self._facts.rows >= FEWEST_ROWS:
-            self._hold_out, self._n_held_out = HoldOut.of_seed(self.arguments.options.method.seed), None
+            self._hold_out, self._n_held_out = RowChoice.of_seed(self.arguments.options.method.seed), None
 
     def fit(self, line: ProgressLine) -> FittedModel:
         """Train where the partitions are."""
         n_columns = None if self.columns_are_known else self._facts.n_columns
         line.now("training", counts="round")
-        facts = None if self._hold_out is None else self._rounds.sum(AskHoldOutFacts(self.task, self._hold_out))
+        facts = None if self._hold_out is None else self._rounds.sum(HoldOutFactsSum(self.task, self._hold_out))
         self._rounds.encode(Preparation(self.task, n_columns, self._hold_out, facts))
         with table_errors_named(self.rows.name):
             model = fit(PartitionedRows(self._engine, self.checkpoints), self.options, hook=line.hook)

@@ -12,7 +12,7 @@ import typer
 from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import INTERRUPTED, complain, table_errors_named
-from sgdone.cli.fit_data import FitArguments, FitData, data_here
+from sgdone.cli.fit_data import FitArguments, FitData, local_data
 from sgdone.cli.input_data import (
     OpenedData,
     for_model,
@@ -72,7 +72,7 @@ def fit_and_report(arguments: FitArguments) -> None:
 def _opened(arguments: FitArguments, line: ProgressLine) -> AbstractContextManager[FitData]:
     """The rows, in this process or on a cluster, which is left at the end."""
     if arguments.dask is None:
-        return nullcontext(data_here(arguments, line))
+        return nullcontext(local_data(arguments, line))
     from sgdone.cli.cluster_fit import data_on_dask
 
     return data_on_dask(arguments, line)

@@ -15,7 +15,7 @@ from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import refuse, table_errors_named, usage
 from sgdone.cli.held_out import HeldOutInput, Reading
 from sgdone.cli.input_data import OpenedData, for_task, named, open_data
-from sgdone.cli.option_groups import CheckpointOptions, FitOutput, ScoredRows
+from sgdone.cli.option_groups import CheckpointOptions, FitOutput, ScoringOptions
 from sgdone.cli.options import Options
 from sgdone.cli.output_files import check_not_input
 from sgdone.cli.scores import BaseRate
@@ -41,7 +41,7 @@ class FitArguments:
     """Arguments of the command."""
 
     data: Sequence[str]
-    scored: ScoredRows
+    scored: ScoringOptions
     file: ReadOptions
     options: Options
     checkpoints: CheckpointOptions
@@ -249,7 +249,7 @@ class StreamedData(FitData):
         return [*([once] if self._one_pass else []), *super().announcements()]
 
 
-def data_here(arguments: FitArguments, line: ProgressLine) -> FitData:
+def local_data(arguments: FitArguments, line: ProgressLine) -> FitData:
     """Rows that are read in this process, and what they are."""
     line.now(f"reading {named(arguments.data)}")
     opened = open_data(arguments.data, arguments.file)

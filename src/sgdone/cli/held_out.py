@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone.cli.input_data import for_task
-from sgdone.fit.hold_out import MOST_HELD_OUT, Hashes, HoldOut, below, first_rows, held_out_share
+from sgdone.fit.hold_out import MOST_HELD_OUT, Hashes, RowChoice, below, first_rows, held_out_share
 from sgdone.fit.streamed_rows import OpenedInput
 from sgdone.losses.learning_task import Task
 from sgdone.matrices.stacking import widened
@@ -46,7 +46,7 @@ class HeldOutInput(RowInput):
     def __init__(self, opened: OpenedInput, name: str, task: Task, seed: int, *, holds_out: bool = True) -> None:
         self._opened, self.name, self._task = opened, name, task
         self._holds_out, self._seed = holds_out, seed
-        choice = HoldOut.of_seed(seed)
+        choice = RowChoice.of_seed(seed)
         hashes = np.concatenate([choice.hashes(table.X) for table in opened.head])
         self._choice = choice.unless_few_differ(np.unique(hashes).size, hashes.size)
         rows = opened.rows

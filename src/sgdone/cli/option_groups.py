@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # imported when a command is called
     from sgdone.readers.table import ReadOptions
 
 
-class Task(StrEnum):
+class TaskName(StrEnum):
     """Task by the labels; "auto" decides by their values."""
 
     AUTO = "auto"
@@ -54,7 +54,7 @@ Json = Annotated[bool, flag("--json", "Print one JSON object, and nothing else, 
 
 @final
 @dataclass(frozen=True)
-class ScoredRows:
+class ScoringOptions:
     """Rows that a fit is scored on."""
 
     test: Annotated[
@@ -162,8 +162,9 @@ class MethodGroup:
 
     class_weight: Annotated[str | None, option("WEIGHTS", "Weights of classes: balanced, or as in no=1,yes=5.")] = None
     task: Annotated[
-        Task, typer.Option(help="What to predict; auto decides by the labels, unless they are more than 20 numbers.")
-    ] = Task.AUTO
+        TaskName,
+        typer.Option(help="What to predict; auto decides by the labels, unless they are more than 20 numbers."),
+    ] = TaskName.AUTO
     loss: Annotated[
         str | None, option("NAME", "As hinge or huber.  [default: logistic, or squared for regression]")
     ] = None

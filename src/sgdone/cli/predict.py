@@ -36,7 +36,7 @@ from sgdone.model_file import load_fitted, read_header
 from sgdone.readers.reading import read_as_written, read_parts, written_parts
 from sgdone.readers.row_input import FileInput
 from sgdone.readers.table import ReadOptions, Table, reads_as_number
-from sgdone.tables.warn_user import one_warning_a_topic
+from sgdone.tables.warn_user import warn_once_per_topic
 
 #: How texts begin that spreadsheets compute when they open a CSV file.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -167,7 +167,7 @@ class Predictions:
         """The predictions; with the probabilities of the classes, if the model has them."""
         model, classes, topics = self._model, self._model.classes_, set[str]()
         for rows, ids in self._rows():
-            with table_errors_named(self.name, rows.place), one_warning_a_topic(topics):
+            with table_errors_named(self.name, rows.place), warn_once_per_topic(topics):
                 outputs = model.scores(rows.X)
             predictions, shares = outputs, None
             if classes is not None:

@@ -17,7 +17,7 @@ from sgdone.cluster.statistics import RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
 from sgdone.fit.checkpoints import FitCheckpoints, custom_loss, identity_of
 from sgdone.fit.columns import InputColumns
-from sgdone.fit.fit import Finished, FitProblem, TrainingRows
+from sgdone.fit.fit import FitProblem, TrainedModels, TrainingRows
 from sgdone.fit.followers import ProgressHook
 from sgdone.fit.options import FitOptions
 from sgdone.fit.streamed_rows import features_measured
@@ -104,7 +104,7 @@ class PartitionedRows(TrainingRows):
                 stop=options.stop,
                 columns=columns,
                 classes=classes,
-                finish=lambda results: Finished(results, *features_measured(units)),
+                finish=lambda results: TrainedModels(results, *features_measured(units)),
                 hooks=first.later_hooks,
                 clock=Clock(self._began, earlier=first.trace),
             )

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from sgdone.fit.hold_out import FEWEST_DIFFERENT, Hashes, HoldOut, below, first_rows, held_out_share
+from sgdone.fit.hold_out import FEWEST_DIFFERENT, Hashes, RowChoice, below, first_rows, held_out_share
 from sgdone.fit.labels import encode_known, plain_labels, signs
 from sgdone.losses.learning_task import Task
 from sgdone.matrices.mixed_matrix import MixedMatrix, arrays_of
@@ -344,7 +344,7 @@ class HoldOutFacts:
             first,
         )
 
-    def held_out_rows(self, hold_out: HoldOut, number: int, X: Any, y: NDArray[Any], task: Task) -> NDArray[np.bool_]:
+    def held_out_rows(self, hold_out: RowChoice, number: int, X: Any, y: NDArray[Any], task: Task) -> NDArray[np.bool_]:
         """Mask of the rows of a partition that are held out."""
         n_rows = int(self.rows.sum())
         choice = hold_out.unless_few_differ(self.smallest.size, n_rows)
@@ -359,11 +359,11 @@ class HoldOutFacts:
 @final
 @message
 @dataclass(frozen=True)
-class AskHoldOutFacts(RowSum):
+class HoldOutFactsSum(RowSum):
     """Ask for `HoldOutFacts`."""
 
     task: Task
-    hold_out: HoldOut
+    hold_out: RowChoice
 
     def of(self, partition: Partition) -> HoldOutFacts | None:
         """The facts about the rows of a partition."""
@@ -383,8 +383,8 @@ class Preparation:
 
     Examples
     --------
-    >>> rows, choice = Partition(0, np.arange(1000.0)[:, None], np.ones(1000)), HoldOut(2**61)
-    >>> facts = AskHoldOutFacts("classification", choice).of(rows)
+    >>> rows, choice = Partition(0, np.arange(1000.0)[:, None], np.ones(1000)), RowChoice(2**61)
+    >>> facts = HoldOutFactsSum("classification", choice).of(rows)
     >>> made = Preparation("classification", None, choice, facts).prepared(rows)
     >>> made.n_rows, made.held_out.n_rows, made.y.dtype.kind
     (910, 90, 'i')
@@ -395,7 +395,7 @@ class Preparation:
     #: Number of columns of sparse rows: parts of svmlight files have as many as their largest index. None leaves them.
     n_columns: int | None
     #: Hashes by which rows are held out: the same rows however they are cut into partitions.
-    hold_out: HoldOut | None = None
+    hold_out: RowChoice | None = None
     #: Facts about all rows, which that needs.
     facts: "HoldOutFacts | None" = None
 

@@ -22,7 +22,7 @@ from sgdone.newton import Problem, SearchRunner
 from sgdone.newton.exact_phase import ExactPhase, ExactState
 from sgdone.newton.search import RESIDUAL_ROUNDING
 from sgdone.newton.summed_path import ChosenPenalty, SummedPath
-from sgdone.rows.rows import Block, InUnits
+from sgdone.rows.rows import Block, BlockScaler
 from sgdone.rows.source import Stream
 from sgdone.steps.step_size import StepSize
 from sgdone.sums.row_sum import SHARED, ArraySum, RowSum, message
@@ -92,7 +92,7 @@ class BankPass(RowSum):
         models = Models.at(objective, self.candidates, source.rows.dtype, start, self.intercept)
         models.set_steps(self.smoothness, self.energy, self.weight, self.alphas)
         folds = np.full(partition.n_rows, NO_FOLD, dtype=np.uint8)
-        in_units, losses = InUnits(scaling), ProgressiveLosses()
+        in_units, losses = BlockScaler(scaling), ProgressiveLosses()
         for block in source.blocks(np.random.default_rng([self.seed, partition.number])):
             found = models.advance(in_units(block), folds, 0, block.order.size)
             raise_for_bad_row(block, found)

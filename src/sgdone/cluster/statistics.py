@@ -289,7 +289,7 @@ class RowFacts:
 
 def facts_of_rows(rounds: Rounds) -> RowFacts:
     """Facts about the rows of all partitions, in one round; raise if there are no rows."""
-    found: RowFacts | None = rounds.sum(AskRowFacts())
+    found: RowFacts | None = rounds.sum(RowFactsSum())
     if found is None:
         raise ValueError("no partition has a row with a label and a positive weight: there is nothing to learn from")
     return found
@@ -298,7 +298,7 @@ def facts_of_rows(rounds: Rounds) -> RowFacts:
 @final
 @message
 @dataclass(frozen=True)
-class AskRowFacts(RowSum):
+class RowFactsSum(RowSum):
     """Ask for facts about the rows."""
 
     def of(self, partition: Partition) -> RowFacts:

@@ -14,7 +14,7 @@ from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import Statistics
 from sgdone.fit.fitted_model import FittedModel
-from sgdone.fit.summaries import SummaryOptions, encoder_of_levels, what_is_summarised
+from sgdone.fit.summaries import SummaryOptions, encoder_of_levels, unpenalised_problem
 from sgdone.inference import Summary
 from sgdone.inference.coefficients import SummarisedModel, chosen_columns
 from sgdone.inference.factors import EncodedLevels, LevelFacts, LevelMap, divisions_of
@@ -149,7 +149,7 @@ def _joined(first: Array, second: Array) -> Array | None:
 @final
 @message
 @dataclass(frozen=True)
-class AskLevelFacts(RowSum):
+class LevelFactsSum(RowSum):
     """Ask for facts about the levels of the rows, given the features of each division."""
 
     coding: LabelCoding
@@ -293,7 +293,7 @@ class InputForm:
 @final
 @message
 @dataclass(frozen=True)
-class AskInputForm(RowSum):
+class InputFormSum(RowSum):
     """Ask for the form of the rows."""
 
     def of(self, partition: Partition) -> InputForm:
@@ -303,7 +303,7 @@ class AskInputForm(RowSum):
 
 def encode_tables(rounds: Rounds, model: FittedModel, n_features: int) -> None:
     """Encode tables by the encoder of the model; raise for rows that are not those of the model."""
-    form: InputForm = rounds.sum_of_rows(AskInputForm(), "summarise")
+    form: InputForm = rounds.sum_of_rows(InputFormSum(), "summarise")
     encoder = model.encoder_
     if form.is_table and encoder is None:
         raise ValueError(
@@ -347,7 +347,7 @@ def summarise_partitions(
     """
     groups: list[Any] | None = [] if cov == "cluster" else None  # each partition has its own
     options = SummaryOptions(cov, groups, columns, level, reference, weights)
-    objective, fitted = what_is_summarised(model, options)
+    objective, fitted = unpenalised_problem(model, options)
     with single_thread(), np.errstate(over="ignore", invalid="ignore"):
         encode_tables(rounds, model, len(fitted.feature_names))
         classes = model.classes_
@@ -380,6 +380,6 @@ def _coding(
     columns, names = encoder.column_features(), fitted.feature_names
     divisions = divisions_of(columns, names)
     features = [own.features for own in divisions]
-    facts: LevelSums = rounds.sum_of_rows(AskLevelFacts(labels, features), "summarise")
+    facts: LevelSums = rounds.sum_of_rows(LevelFactsSum(labels, features), "summarise")
     coding = coding_of(columns, names, divisions, facts, fit_intercept=objective.fit_intercept)
     return replace(coding, left_out={**encoder.left_out_, **coding.left_out})

@@ -63,7 +63,7 @@ class Split:
 @final
 @dataclass(frozen=True)
 class Recipe:
-    """How to load a data set. A module of ``sets/`` lists its recipes in ``RECIPES``.
+    """Recipe for loading a data set. A module of ``sets/`` lists its recipes in ``RECIPES``.
 
     Attributes
     ----------

@@ -123,7 +123,7 @@ _ROWS, _ABOUT = "rows.arrow", "rows.about"
 
 @final
 @dataclass(frozen=True)
-class KeptRows:
+class CompleteCache:
     """A complete cache: blocks of encoded rows, and how their columns were encoded or numbered."""
 
     blocks: BlockCache
@@ -140,7 +140,7 @@ def folder_of(rows: RowInput) -> Path | None:
     return rows.cache if rows.rereadable else None
 
 
-def kept_rows(rows: RowInput, identity: dict[str, Any]) -> KeptRows | None:
+def kept_rows(rows: RowInput, identity: dict[str, Any]) -> CompleteCache | None:
     """The cache of the rows; None if there is none. One of other data or options is an error that says what changed."""
     folder = folder_of(rows)
     if folder is None or not (folder / _ABOUT).exists() or not (folder / _ROWS).exists():
@@ -156,7 +156,7 @@ def kept_rows(rows: RowInput, identity: dict[str, Any]) -> KeptRows | None:
     places = [PiecePlace(*row) for row in parts["places"].tolist()]
     blocks = BlockCache.of_file(folder / _ROWS, places, parts["roles"])
     numbers = ColumnNumbers(parts["columns"], int(parts["n_features"]))
-    return KeptRows(blocks, parts["encoder"], numbers, parts["classes"])
+    return CompleteCache(blocks, parts["encoder"], numbers, parts["classes"])
 
 
 def keep_rows(

@@ -70,7 +70,7 @@ class InputColumns:
     count: int = 0
     #: Their names, if they have any.
     names: NDArray[Any] | None = None
-    #: How tables are encoded; None for arrays.
+    #: Encoding of tables; None for arrays.
     encoder: TableEncoding | None = None
 
     @classmethod

@@ -28,7 +28,7 @@ from sgdone.run.checkpoints import Checkpoints
 @final
 @dataclass(frozen=True)
 class Start:
-    """Start of a run: a model, or another run, which may have ended for good."""
+    """Starting point of a run: a model, or another run to continue. If ``ended``, that run is returned unchanged."""
 
     model: Model | None = None
     resume: Result | None = None
@@ -38,7 +38,7 @@ class Start:
 @final
 @dataclass(frozen=True)
 class FitProblem:
-    """Rows with numbers as labels, and what is minimised over them: for one model, or for one of each class."""
+    """Training problem: encoded rows, objective, phases and stopping rule of one model, or of one model per class."""
 
     #: Make the source of each model.
     sources: Sequence[Callable[[], Source]]
@@ -52,7 +52,7 @@ class FitProblem:
     #: The labels, sorted; None in regression.
     classes: NDArray[Any] | None
     #: Completes the results of trained models, and measures the features.
-    finish: Callable[[list[Result]], "Finished"]
+    finish: Callable[[list[Result]], "TrainedModels"]
     starts: Sequence[Start] = (Start(),)
     checkpoints: Checkpoints | None = None
     #: Hooks in place of those of followers, and a clock that began before the run.
@@ -71,7 +71,7 @@ class FitProblem:
 
 @final
 @dataclass(frozen=True)
-class Finished:
+class TrainedModels:
     """Results of trained models, and what was measured of the features."""
 
     results: list[Result]

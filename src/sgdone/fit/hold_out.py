@@ -49,7 +49,7 @@ def first_rows(labels: NDArray[Any]) -> NDArray[np.intp]:
 @final
 @message
 @dataclass(frozen=True)
-class HoldOut:
+class RowChoice:
     """Hashes by which rows are held out.
 
     Parameters
@@ -61,7 +61,7 @@ class HoldOut:
 
     Examples
     --------
-    >>> int((HoldOut.of_seed(0).hashes(np.arange(1000.0)[:, None]) < below(0.1)).sum())
+    >>> int((RowChoice.of_seed(0).hashes(np.arange(1000.0)[:, None]) < below(0.1)).sum())
     103
     """
 
@@ -69,11 +69,11 @@ class HoldOut:
     by_number: bool = False
 
     @classmethod
-    def of_seed(cls, seed: int) -> "HoldOut":
+    def of_seed(cls, seed: int) -> "RowChoice":
         """Hashes with a key that is drawn by a seed."""
         return cls(int(np.random.default_rng([seed, 2]).integers(1, 2**63)))
 
-    def unless_few_differ(self, n_different: int, n_rows: int) -> "HoldOut":
+    def unless_few_differ(self, n_different: int, n_rows: int) -> "RowChoice":
         """Hashes of the rows' numbers, if few rows differ."""
         return replace(self, by_number=few_differ(n_different, n_rows))
 
@@ -100,7 +100,7 @@ def held_out_rows(X: Any, labels: NDArray[np.generic], task: Task, seed: int) ->
     n_rows = labels.size
     if n_rows < FEWEST_ROWS:
         return np.zeros(n_rows, dtype=np.bool_)
-    choice = HoldOut.of_seed(seed)
+    choice = RowChoice.of_seed(seed)
     hashes = choice.hashes(X)
     choice = choice.unless_few_differ(np.unique(hashes).size, n_rows)
     held_out = np.asarray((choice.hashes(X) if choice.by_number else hashes) < below(held_out_share(n_rows)))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.fit.columns import FILE_CHECKS, InputChecks, InputColumns, check_entries, rows_and_labels
-from sgdone.fit.fit import Finished, FitProblem, Start, TrainingRows
+from sgdone.fit.fit import FitProblem, Start, TrainedModels, TrainingRows
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.followers import ProgressHook
 from sgdone.fit.labels import (
@@ -171,18 +171,18 @@ class LoadedRows(TrainingRows):
         numbers = [ColumnNumbers() if by_blocks else None for _ in labels]
         make = partial(self._source, options, part_of_stream=part_of_stream)
 
-        def finish(results: list[Result]) -> Finished:
+        def finish(results: list[Result]) -> TrainedModels:
             pairs = zip(results, numbers, strict=True)
             results = [result if own is None else with_all_columns(result, own) for result, own in pairs]
             results = [_with_note(result, self.frequencies.note) for result in results]
             if part_of_stream:
-                return Finished(results)
+                return TrainedModels(results)
             if options.is_classifier:
                 check = as_check_optimum(options.parameters["check_optimum"])
                 cost, names = options.method.cost_per_pass, self.columns.feature_names
                 results = with_optimum_check(check, results, self.X, labels, weights, names, cost)
             spreads = _spreads(options, results[0], self.X, weights)
-            return Finished(results, spreads, shares_of_rows(self.X, weights))
+            return TrainedModels(results, spreads, shares_of_rows(self.X, weights))
 
         return FitProblem(
             sources=[partial(make, own, own_numbers) for own, own_numbers in zip(labels, numbers, strict=True)],

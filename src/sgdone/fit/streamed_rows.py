@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone.fit.checkpoints import (
+    CompleteCache,
     FitCheckpoints,
-    KeptRows,
     custom_loss,
     folder_of,
     identity_of,
@@ -24,7 +24,7 @@ from sgdone.fit.checkpoints import (
     new_cache,
 )
 from sgdone.fit.columns import FeatureNames, InputChecks, InputColumns
-from sgdone.fit.fit import Finished, FitProblem, TrainingRows
+from sgdone.fit.fit import FitProblem, TrainedModels, TrainingRows
 from sgdone.fit.followers import ProgressHook
 from sgdone.fit.labels import ClassNumbers, NewClassError, labels_of, refuse_balanced, targets
 from sgdone.fit.loaded_rows import LoadedRows, with_all_columns
@@ -39,12 +39,12 @@ from sgdone.readers.row_input import IN_MEMORY, BatchInput, RowInput, all_rows, 
 from sgdone.readers.table import Table, errors_located, tables_of_rows
 from sgdone.rows.block_cache import BlockCache, cache_folder, check_space
 from sgdone.rows.block_source import BlockSource, blocks_in_buffer
-from sgdone.rows.blocks import BLOCK_ROWS, BlockMaker, ColumnNumbers, NumberedRows, block_rows_for, bytes_of_row
+from sgdone.rows.blocks import BLOCK_ROWS, BlockMaker, ColumnNumbers, EncodedRows, block_rows_for, bytes_of_row
 from sgdone.run import Result
 from sgdone.stopping import MaxPasses
 from sgdone.sums.units import Units
 from sgdone.tables import TableEncoding
-from sgdone.tables.warn_user import one_warning_a_topic
+from sgdone.tables.warn_user import warn_once_per_topic
 
 #: Share of the memory that the buffer of permuted rows may take.
 _BUFFER_SHARE = 1 / 16
@@ -191,7 +191,7 @@ class StreamedRows(TrainingRows):
                 yield replace(problem, finish=partial(_of_all_columns, problem, numbers))
 
 
-def _of_all_columns(problem: FitProblem, numbers: ColumnNumbers, results: list[Result]) -> Finished:
+def _of_all_columns(problem: FitProblem, numbers: ColumnNumbers, results: list[Result]) -> TrainedModels:
     """Results of rows without the columns that never appear, as those of all columns."""
     found = problem.finish(results)
     if not numbers.n_features:
@@ -205,7 +205,7 @@ def _of_all_columns(problem: FitProblem, numbers: ColumnNumbers, results: list[R
 
     problem.columns.count = numbers.n_features
     wide_results = [with_all_columns(result, numbers) for result in found.results]
-    return Finished(wide_results, widened(found.feature_std), widened(found.feature_share))
+    return TrainedModels(wide_results, widened(found.feature_std), widened(found.feature_share))
 
 
 def check_options_of_stream(options: FitOptions) -> None:
@@ -233,7 +233,7 @@ class _BlockFit:
     checkpoints: FitCheckpoints | None
     stored: dict[str, Any] | None
 
-    def on_kept(self, kept: KeptRows) -> AbstractContextManager[FitProblem]:
+    def on_kept(self, kept: CompleteCache) -> AbstractContextManager[FitProblem]:
         """Fit on rows that an earlier fit has kept."""
         source = self._source(kept.blocks.in_order, kept.blocks, kept.encoder, kept.numbers)
         return self._problem(source, kept.classes, kept.encoder, kept.numbers)
@@ -266,7 +266,7 @@ class _BlockFit:
 
     def _source(
         self,
-        first_pass: Callable[[], Iterator[NumberedRows]],
+        first_pass: Callable[[], Iterator[EncodedRows]],
         cache: BlockCache | None,
         encoder: TableEncoding | None,
         numbers: ColumnNumbers,
@@ -295,13 +295,13 @@ class _BlockFit:
         options, kept = self.options, self.checkpoints
         columns = InputColumns.of(options)
 
-        def finish(results: list[Result]) -> Finished:
+        def finish(results: list[Result]) -> TrainedModels:
             if encoder is None:
                 columns.count = numbers.n_features or source.n_features
             else:
                 columns.take_from(encoder)
             results = [with_all_columns(result, numbers) for result in results]
-            return Finished(results, *features_measured(results[0].state.units))
+            return TrainedModels(results, *features_measured(results[0].state.units))
 
         try:
             yield FitProblem(
@@ -369,6 +369,6 @@ def predicted_in_parts(X: Any, predict: Callable[[Any], Any]) -> Iterator[Any]:
     ):
         topics = set[str]()
         for table in tables:
-            with errors_located(table.place), one_warning_a_topic(topics):
+            with errors_located(table.place), warn_once_per_topic(topics):
                 predictions = predict(table.X)
             yield predictions

@@ -68,7 +68,7 @@ def summary(
     else:
         rows, labels = rows_and_labels(model.columns, checks, X, y, purpose="predict", numeric=not model.is_classifier)
     weight = check_sample_weight(sample_weight, rows.shape[0])
-    objective, summarised = what_is_summarised(model, options)
+    objective, summarised = unpenalised_problem(model, options)
     numbers, weight = _labels_and_weights(model, labels, weight)
     frequencies = Frequencies.of(weight)
     coding = _reference_coding(model, rows, objective, numbers, frequencies.weights)
@@ -191,7 +191,7 @@ def _reference(model: FittedModel, reference: Any) -> int:
     return classes.index(reference)
 
 
-def what_is_summarised(model: FittedModel, options: SummaryOptions) -> "tuple[Objective, SummarisedModel]":
+def unpenalised_problem(model: FittedModel, options: SummaryOptions) -> "tuple[Objective, SummarisedModel]":
     """The objective without its penalty, and the fitted model; raise for options that do not fit."""
     from sgdone.inference.coefficients import SummarisedModel
 

@@ -18,7 +18,7 @@ from sgdone.inference.optimum import NoOptimumError
 from sgdone.inference.sample import Sample
 from sgdone.interfaces.objective import Objective
 from sgdone.newton import Problem, SearchResult, minimise, run_search
-from sgdone.newton.search import ByFactors
+from sgdone.newton.search import CholeskyDirection
 from sgdone.rows.rows import Scaling
 from sgdone.sums.second_order import SecondOrder
 from sgdone.sums.system import System, contrasts
@@ -215,7 +215,7 @@ def _minimum(rows: _PairLoss, objective: Objective) -> Array:
     """Newton's method; the minimum exists in the span of the pairs."""
     system = System(objective, Scaling(np.ones(rows.size)))
     problem = Problem(system, np.zeros(rows.size), rows.n_rows)
-    search = minimise(problem, np.zeros((rows.size, 1)), 0.5 * _STEP**2, ByFactors(system))
+    search = minimise(problem, np.zeros((rows.size, 1)), 0.5 * _STEP**2, CholeskyDirection(system))
     found: SearchResult = run_search(rows, search)
     if found.stalled:
         raise NoOptimumError(f"no minimum for the pairs that are not separated was found in {found.steps} steps")

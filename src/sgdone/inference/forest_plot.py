@@ -145,7 +145,7 @@ def _mark_refused(axis: "Axes", summary: Summary, places: dict[int, float]) -> N
 
 
 def _not_drawn(summary: Summary, places: dict[int, float]) -> Iterator[str]:
-    """How many coefficients are left out, and which because they are refused."""
+    """Number of coefficients that are left out, and names of those that are refused."""
     others = [k for k in range(len(summary)) if k not in places and summary.features[k] != INTERCEPT]
     refused = [summary.names[k] for k in others if k in summary.refused]
     smaller = len(others) - len(refused)

@@ -14,7 +14,15 @@ from sgdone.inference.sample_rows import SampleRows
 from sgdone.inference.sums_at_model import LargestChange
 from sgdone.losses import Squared
 from sgdone.newton import Problem, SearchResult, minimise, run_search
-from sgdone.newton.search import RESIDUAL_ROUNDING, ByFactors, Directions, Factors, Found, Point, conjugate_gradients
+from sgdone.newton.search import (
+    RESIDUAL_ROUNDING,
+    CholeskyDirection,
+    Directions,
+    DirectionSearch,
+    Factors,
+    Point,
+    conjugate_gradients,
+)
 from sgdone.rows.rows import Scaling
 from sgdone.sums.pieces import rows_in_units
 from sgdone.sums.row_sum import ArraySum, RowSum, message
@@ -84,7 +92,7 @@ def find_optimum(sample: Sample, start: Array) -> FactorisedOptimum:
             penalties[found.dropped] = np.inf
             start = np.where(np.isfinite(penalties)[:, None], start, 0.0)
             known = sample.sum(SecondOrderAt(system, start))
-        directions = ByFactors(system, cheap=sample.has_cheap_curvature, constant=objective.loss.quadratic)
+        directions = CholeskyDirection(system, cheap=sample.has_cheap_curvature, constant=objective.loss.quadratic)
         problem = Problem(system, penalties, sample.n_used, _rounding(sample, known.weight))
         search = minimise(problem, start, 0.5 * _STEP**2, directions, known=known, most_steps=_MOST_STEPS)
         ended: SearchResult = run_search(sample, search)
@@ -228,7 +236,7 @@ class _ByFrequentColumns(Directions):
     def __init__(self, sample: Sample, system: System) -> None:
         self._sample, self.system, self._steps = sample, system, 0
 
-    def at(self, at: Point) -> Found:
+    def at(self, at: Point) -> DirectionSearch:
         """Direction by products with the curvature at the point; raise if they do not lead to a direction."""
         self._steps += 1
         columns = self._sample.frequent_columns(np.isfinite(at.penalties))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sgdone.inference.sample import Sample
 
 
-Kind = Literal[
+RefusalKind = Literal[
     "infinite",
     "collinear",
     "constant",
@@ -61,7 +61,7 @@ class Refusal:
         The number of this coefficient, if others share the reason: "6 rows".
     """
 
-    kind: Kind
+    kind: RefusalKind
     reason: str
     sign: int = 0
     detail: str = ""

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from sgdone.inference.identification import ColumnHashes
 from sgdone.inference.sample_rows import (
-    AskSampleFacts,
     ColumnPowers,
     SampleFacts,
+    SampleFactsSum,
     SamplePreparation,
     SampleRows,
     SampleSource,
@@ -257,5 +257,5 @@ class Sample:
 
 def _facts(objective: Objective, source: SampleSource, preparation: SamplePreparation) -> SampleFacts:
     n_classes = 0 if objective.is_regression else max(2, objective.n_outputs)
-    found: SampleFacts = source.prepared(preparation).sum(AskSampleFacts(n_classes))
+    found: SampleFacts = source.prepared(preparation).sum(SampleFactsSum(n_classes))
     return found

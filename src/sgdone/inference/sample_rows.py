@@ -18,7 +18,7 @@ from sgdone.sums.units import ColumnMoments, column_moments, moments_of
 
 Array = NDArray[np.float64]
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
 @final
@@ -137,7 +137,7 @@ class SampleRows(ReadableRows):
             yield np.arange(first, first + piece.labels.size), piece
             first += piece.labels.size
 
-    def cached(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
+    def cached(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Value]) -> Value:
         """Value computed for an objective from pieces at a model; values of the last models are cached."""
         return self._rows.cached(objective, pieces, model, make)
 
@@ -231,7 +231,7 @@ def joined_labels(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
 @final
 @message
 @dataclass(frozen=True)
-class AskSampleFacts(RowSum):
+class SampleFactsSum(RowSum):
     """The facts about rows, after a check that all numbers are finite; ``n_classes`` is 0 in a regression."""
 
     n_classes: int

@@ -148,7 +148,7 @@ def _notes(sample: Sample) -> tuple[str, ...]:
 
 
 def _difference(layout: Layout, model: SummarisedModel, coef: Array, errors: Array) -> str:
-    """By how much the coefficients of the model differ."""
+    """Difference of the coefficients from those of the model."""
     known = (errors > 0) & np.isfinite(errors) & np.isfinite(coef)
     if not known.any():
         return ""

@@ -47,7 +47,7 @@ class Head:
     verdict : str
         Why the fit of the model stopped.
     difference : str
-        By how much the coefficients of the model differ.
+        Difference of the coefficients from those of the model.
     log_likelihood, null_log_likelihood : float or None
         At the optimum, and of the model with an intercept only; None if the loss has no likelihood or the weights are
         not frequencies.

@@ -16,7 +16,7 @@ from sgdone.sums.second_order import assembled, derivatives, scores
 from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
-Labels = NDArray[Any]
+GroupLabels = NDArray[Any]
 
 #: Most groups whose sums are computed at once.
 _GROUPS = 256
@@ -177,7 +177,7 @@ class GroupProducts:
     """
 
     products: Array
-    groups: Labels
+    groups: GroupLabels
     sums: Array
 
     def merge(self, other: "GroupProducts") -> "GroupProducts":
@@ -204,7 +204,7 @@ class GroupScoresAt(SumAt):
     whose rows are in several partitions.
     """
 
-    divided: Labels
+    divided: GroupLabels
 
     def of(self, rows: SampleRows) -> GroupProducts | None:
         """The sums over these rows."""

@@ -104,7 +104,7 @@ class Objective:
         return self.n_outputs - 1 if self.predicts == "softmax" else self.n_outputs
 
 
-Estimate = Literal["validation", "training", "leave-one-out", "cross-validation"]
+LossEstimator = Literal["validation", "training", "leave-one-out", "cross-validation"]
 
 
 class Model(NamedTuple):
@@ -148,7 +148,7 @@ class Judgement:
     gain_error: float = float("nan")
     passes: float = float("nan")
     noise: float = float("nan")
-    estimated_by: Estimate = "validation"
+    estimated_by: LossEstimator = "validation"
     constant_loss: float = float("nan")
     beats_constant: bool = True
     decrement: float = float("nan")

@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  
 from sgdone.machine import interruption
 
 Item = TypeVar("Item")
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
 @final
@@ -78,7 +78,7 @@ def n_threads() -> int:
     return min(n_processors(), 4)
 
 
-def mapped(function: Callable[[Item], Found], items: Iterable[Item], threads: int) -> Iterable[Found]:
+def mapped(function: Callable[[Item], Value], items: Iterable[Item], threads: int) -> Iterable[Value]:
     """``map``, in several threads, and in order; few items are alive at a time. A signal can end it between two items.
 
     Examples
@@ -96,9 +96,9 @@ def _checked(items: Iterable[Item]) -> Iterator[Item]:
         yield item
 
 
-def _in_threads(function: Callable[[Item], Found], items: Iterable[Item], threads: int) -> Iterator[Found]:
+def _in_threads(function: Callable[[Item], Value], items: Iterable[Item], threads: int) -> Iterator[Value]:
     with ThreadPoolExecutor(threads) as pool:
-        waiting = deque[Future[Found]]()
+        waiting = deque[Future[Value]]()
         for item in items:
             waiting.append(pool.submit(function, item))
             if len(waiting) > 2 * threads:

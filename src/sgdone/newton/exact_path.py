@@ -29,7 +29,7 @@ from sgdone.newton.penalty_path import (
     losses_of_constant,
 )
 from sgdone.newton.ridge_path import Gram, RidgePath, gram
-from sgdone.newton.search import RESIDUAL_ROUNDING, ByFactors, Factors
+from sgdone.newton.search import RESIDUAL_ROUNDING, CholeskyDirection, Factors
 from sgdone.rows.rows import Block
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.sums.pieces import BlockPieces, is_extreme
@@ -251,10 +251,10 @@ class ExactPath(PenaltyPath):
     def _problem(self, lam: float) -> Problem:
         return Problem(self.system, self.system.penalties(lam), self.pieces.n_rows, self._least_dispersion)
 
-    def _directions_at(self, lam: float) -> ByFactors:
+    def _directions_at(self, lam: float) -> CholeskyDirection:
         """Directions by factors. Expensive curvatures only precondition: single precision is enough with a penalty."""
         single = not self._cheap and lam >= _SINGLE * self.pieces.n_rows
-        made = ByFactors(self.system, cheap=self._cheap, factors=self._factors, single=single)
+        made = CholeskyDirection(self.system, cheap=self._cheap, factors=self._factors, single=single)
         self._progress, self._lam = SearchProgress(), lam
         return made
 

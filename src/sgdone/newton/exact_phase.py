@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.method import EndedPhase, FoundModel, Method, Report
-from sgdone.interfaces.objective import FIT_VARIANCE, Estimate, Judgement, Model, Objective, mean
+from sgdone.interfaces.objective import FIT_VARIANCE, Judgement, LossEstimator, Model, Objective, mean
 from sgdone.interfaces.stop_rule import NEVER, Needs, Status, Stop, StopRule, Watch
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import RowError
@@ -283,7 +283,7 @@ class ExactInMemory(ExactPhase):
         best, objective, memory = state.path.best, state.objective, _memory(state)
         block = memory.block
         used = block.all_used()
-        kind: Estimate = "leave-one-out"
+        kind: LossEstimator = "leave-one-out"
         if best.rows is not None:
             kind, used = "cross-validation", used[best.rows]
         places = np.arange(0, used.size, -(-used.size // _JUDGED))

@@ -24,7 +24,7 @@ from sgdone.newton.penalty_path import (
 )
 from sgdone.newton.search import MOST_STEPS, ROUNDING, STEP_FRACTIONS, SUFFICIENT_DECREASE
 from sgdone.rows.validation_rows import ValidationRows
-from sgdone.sums.fold_rows import Curved, FoldOutputs, FoldRows, fold_rows
+from sgdone.sums.fold_rows import CurvatureWork, FoldOutputs, FoldProducts, fold_rows
 from sgdone.sums.pieces import BlockPieces
 from sgdone.sums.second_order import derivatives
 from sgdone.sums.system import System, contrasts
@@ -55,7 +55,7 @@ class FoldNewton:
     ``means`` are those of the scaled columns.
     """
 
-    def __init__(self, objective: Objective, rows: FoldRows, labels: Array, weights: Array, means: Array) -> None:
+    def __init__(self, objective: Objective, rows: FoldProducts, labels: Array, weights: Array, means: Array) -> None:
         self.objective, self.rows, self.labels, self.weights = objective, rows, labels, weights
         self.n_models, self.n_outputs = weights.shape[1], objective.n_outputs
         self._outputs = FoldOutputs(self.n_outputs, objective.predicts == "softmax")
@@ -219,7 +219,7 @@ class FoldNewton:
             scores = self._direction_scores
             yield None
             arrays = self._shares, self.weights, self._outputs, scores, self._changes, totals, self._product
-            self.rows.curved(Curved(self._own, direction, *arrays))
+            self.rows.curved(CurvatureWork(self._own, direction, *arrays))
             bent = self._of_models(totals[0] + lam * squares)
             lengths = np.where(active & (bent > 0.0), now / np.maximum(bent, _TINY), 0.0)
             steps = self._to_columns(lengths)
@@ -347,7 +347,7 @@ class FoldPath(PenaltyPath):
             model = model @ basis
         return PenaltyOptimum(model, chosen.lam, chosen.losses, decrement, self._judged if chosen.losses.size else None)
 
-    def new_models(self, rows: FoldRows, means: Array) -> FoldNewton:
+    def new_models(self, rows: FoldProducts, means: Array) -> FoldNewton:
         """Fold models that predict a constant."""
         weights = np.where(self._held_out, 0.0, self.weights[:, None]) if self._judged.size else self.weights[:, None]
         newton = FoldNewton(self.objective, rows, self._labels, np.ascontiguousarray(weights), means)
@@ -368,7 +368,7 @@ class FoldPath(PenaltyPath):
 class _Search:
     """Search for the best penalty in one set of units."""
 
-    def __init__(self, path: FoldPath, rows: FoldRows, *, in_given_units: bool = False) -> None:
+    def __init__(self, path: FoldPath, rows: FoldProducts, *, in_given_units: bool = False) -> None:
         self.path, self.rows, self.in_given_units = path, rows, in_given_units
         self.grid, self.losses, self.loss, self.lam = PenaltyGrid(), np.empty(0), math.inf, math.nan
 

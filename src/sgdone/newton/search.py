@@ -211,7 +211,7 @@ def minimise(
 
 
 #: Generator that yields the sums it needs, and returns a point and the direction there.
-Found = Generator[RowSum, Any, tuple[Point, Array | None]]
+DirectionSearch = Generator[RowSum, Any, tuple[Point, Array | None]]
 
 #: Largest number of coefficients whose curvature is factorised: beyond, its memory and its time grow too large.
 MOST_FACTORISED = 4096
@@ -325,20 +325,20 @@ class Directions(ABC):
         return self.curvature
 
     @abstractmethod
-    def at(self, at: Point) -> Found:
+    def at(self, at: Point) -> DirectionSearch:
         """Direction at a point, and the point with its curvature if that was evaluated.
 
         The direction is None if the gradient has a part along which the objective has no curvature.
         """
 
-    def with_curvature(self, at: Point, direction: Array) -> Found:
+    def with_curvature(self, at: Point, direction: Array) -> DirectionSearch:
         """Compute the direction again with the curvature at the point, if directions depend on it."""
         return at, direction
         yield
 
 
 @final
-class ByFactors(Directions):
+class CholeskyDirection(Directions):
     """Directions from factors of the curvature.
 
     Where the curvature is expensive it is evaluated at some points only: at others, directions are found by
@@ -385,7 +385,7 @@ class ByFactors(Directions):
         assert self._factors is not None
         return self._factors
 
-    def at(self, at: Point) -> Found:
+    def at(self, at: Point) -> DirectionSearch:
         """Direction from factors, or by conjugate gradients if the curvature was evaluated elsewhere."""
         if at.sums.curvature.size:
             return self._by_curvature(at)
@@ -395,7 +395,7 @@ class ByFactors(Directions):
         direction, converged = yield from products
         return (at, direction) if converged else (yield from self.with_curvature(at, direction))
 
-    def with_curvature(self, at: Point, direction: Array) -> Found:
+    def with_curvature(self, at: Point, direction: Array) -> DirectionSearch:
         """Compute the direction again from factors of the curvature at the point."""
         if at.sums.curvature.size or self._constant:
             return at, direction
@@ -424,7 +424,7 @@ class ByFactors(Directions):
 
 
 @final
-class ByProducts(Directions):
+class ConjugateGradients(Directions):
     """Directions by conjugate gradients, preconditioned by the diagonal of the curvature.
 
     They end at a ``residual`` relative to the gradient, or after ``most_products``.
@@ -436,7 +436,7 @@ class ByProducts(Directions):
     def __init__(self, system: System, residual: float = 1e-6, most_products: int = 500) -> None:
         self.system, self._residual, self._most_products = system, residual, most_products
 
-    def at(self, at: Point) -> Found:
+    def at(self, at: Point) -> DirectionSearch:
         """Direction by products with the curvature at the point."""
         free = np.isfinite(at.penalties)[:, None]
         scale = at.sums.diagonal + np.where(free, at.penalties[:, None], 0.0)

@@ -14,7 +14,7 @@ from sgdone import newton
 from sgdone.interfaces.objective import Objective
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, together
 from sgdone.newton.penalty_path import PenaltyOptimum, PenaltyPath, Readings
-from sgdone.newton.search import MOST_SUMMED, ByFactors, ByProducts, Directions, Factors, Point, Search
+from sgdone.newton.search import MOST_SUMMED, CholeskyDirection, ConjugateGradients, Directions, Factors, Point, Search
 from sgdone.sums.row_sum import ArraySum, RowSum, SubsetSum
 from sgdone.sums.second_order import LossesAt, SecondOrder, SecondOrderAt
 from sgdone.sums.system import System
@@ -172,9 +172,9 @@ def minimise(
     """Minimise until the decrement is at most ``tol``, with directions that take few rounds."""
     system = problem.system
     if system.n_coefficients <= MOST_SUMMED:
-        directions: Directions = ByFactors(system)
+        directions: Directions = CholeskyDirection(system)
     else:
-        directions = ByProducts(system, _RESIDUAL if tol <= EXACT else _ROUGH_RESIDUAL, _MOST_PRODUCTS)
+        directions = ConjugateGradients(system, _RESIDUAL if tol <= EXACT else _ROUGH_RESIDUAL, _MOST_PRODUCTS)
     return newton.minimise(problem, start, tol, directions, known=known, progress=progress)
 
 

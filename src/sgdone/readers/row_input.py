@@ -41,7 +41,7 @@ class RowInput(ABC):
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """Which data these are, in plain values: what must not have changed when a run is resumed."""
+        """Identity of the data in plain values, which must be the same when a run is resumed."""
 
     @property
     def total_bytes(self) -> int | None:

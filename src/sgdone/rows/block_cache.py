@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sgdone.machine.memory import size_text
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.blocks import PIECES, NumberedRows, in_groups, joined
+from sgdone.rows.blocks import PIECES, EncodedRows, in_groups, joined
 from sgdone.tables.warn_user import warn_user
 
 #: Free space that is left alone.
@@ -82,7 +82,7 @@ def check_space(folder: Path, n_bytes: int) -> None:
 @final
 @dataclass(frozen=True)
 class PiecePlace:
-    """Where a piece lies in the file, and what it is like."""
+    """Location of a piece in the file, and its shape."""
 
     offset: int
     length: int
@@ -143,7 +143,7 @@ class BlockCache:
     def __len__(self) -> int:
         return len(self.places)
 
-    def write(self, block: NumberedRows) -> None:
+    def write(self, block: EncodedRows) -> None:
         """Append a piece."""
         message, n_dense = _message(block)
         try:
@@ -160,7 +160,7 @@ class BlockCache:
         self.roles = block.roles  # columns are only ever appended
         self._end += -(-message.size // _ALIGNMENT) * _ALIGNMENT
 
-    def read(self, number: int) -> NumberedRows:
+    def read(self, number: int) -> EncodedRows:
         """A piece, by its number; the arrays are its own."""
         place = self.places[number]
         buffer = np.empty(place.length, dtype=np.uint8)
@@ -173,7 +173,7 @@ class BlockCache:
         roles = None if self.roles is None else self.roles[: place.n_features]
         return _block(buffer, place, roles)
 
-    def in_order(self) -> Iterator[NumberedRows]:
+    def in_order(self) -> Iterator[EncodedRows]:
         """All blocks, put together from their pieces, in the order of the rows."""
         return map(joined, in_groups(map(self.read, range(len(self))), PIECES))
 
@@ -184,7 +184,7 @@ class BlockCache:
             self._partial.unlink(missing_ok=True)
 
 
-def _message(block: NumberedRows) -> tuple[pa.Buffer, int]:
+def _message(block: EncodedRows) -> tuple[pa.Buffer, int]:
     """A record batch with one record per row: features, label, weight and hash."""
     dense, entries = _parts(block.X)
     columns: dict[str, Any] = {}
@@ -206,7 +206,7 @@ def _message(block: NumberedRows) -> tuple[pa.Buffer, int]:
     return sink.getvalue(), n_dense
 
 
-def _block(buffer: NDArray[np.uint8], place: PiecePlace, roles: NDArray[np.int32] | None) -> NumberedRows:
+def _block(buffer: NDArray[np.uint8], place: PiecePlace, roles: NDArray[np.int32] | None) -> EncodedRows:
     with pa.ipc.open_stream(pa.py_buffer(buffer)) as reader:
         batch = reader.read_next_batch()
     names, X = batch.schema.names, None
@@ -217,7 +217,7 @@ def _block(buffer: NDArray[np.uint8], place: PiecePlace, roles: NDArray[np.int32
         values, shape = batch.column("values").values.to_numpy(), (place.n_rows, place.n_features - place.n_dense)
         entries = csr_of(values, lists.values.to_numpy(), lists.offsets.to_numpy(), shape)
         X = entries if X is None else MixedMatrix(X, entries)
-    return NumberedRows(
+    return EncodedRows(
         X,
         batch.column("label").to_numpy(),
         batch.column("weight").to_numpy() if "weight" in names else None,

@@ -10,7 +10,7 @@ import numpy as np
 from sgdone.machine.threads import in_background
 from sgdone.matrices.stacking import ReusedArrays, widened
 from sgdone.rows.block_cache import BlockCache
-from sgdone.rows.blocks import PIECES, ArrayBlocks, NumberedRows, in_groups, joined
+from sgdone.rows.blocks import PIECES, ArrayBlocks, EncodedRows, in_groups, joined
 from sgdone.rows.rows import Block, Order, Rows
 from sgdone.rows.source import Source, in_order, shuffled
 from sgdone.rows.validation_rows import HashedValidation, ValidationRows
@@ -36,7 +36,7 @@ class BlockSource(Source):
 
     def __init__(
         self,
-        first_pass: Callable[[], Iterator[NumberedRows]],
+        first_pass: Callable[[], Iterator[EncodedRows]],
         cache: BlockCache | ArrayBlocks | None,
         *,
         on_complete: Callable[[], None] | None = None,
@@ -52,7 +52,7 @@ class BlockSource(Source):
         self._n_rows: int | None = None
         self._weight = 0.0
         self._n_features = 0
-        self._begun: Generator[NumberedRows, None, None] | None = None
+        self._begun: Generator[EncodedRows, None, None] | None = None
         self._passes = self._count = self._digest = 0
         self._arrays = ReusedArrays()
         self.shuffle, self.endless = shuffle, endless
@@ -135,7 +135,7 @@ class BlockSource(Source):
             self._in_buffer = blocks_in_buffer(first.n_bytes, self._buffer_bytes) if self.shuffle else 1
             self._begun = _with_first(first, blocks)
 
-    def _kept(self) -> Iterator[NumberedRows]:
+    def _kept(self) -> Iterator[EncodedRows]:
         for block in self._first_pass():
             if self._cache is not None and not self._cache.is_complete:
                 for piece in block.pieces():
@@ -182,7 +182,7 @@ class BlockSource(Source):
         return shuffled(n_rows, np.random.default_rng([self.seed, *numbers])) if self.shuffle else in_order(n_rows)
 
     def _ordered(
-        self, rows: NumberedRows, orders: Iterator[Order], use: np.ndarray | None, folds: np.ndarray | None = None
+        self, rows: EncodedRows, orders: Iterator[Order], use: np.ndarray | None, folds: np.ndarray | None = None
     ) -> Iterator[Block]:
         self._n_features = max(self._n_features, rows.n_features)
         matrix = Rows.of(rows.X, names=self.feature_names, roles=rows.roles, unique=True)
@@ -205,9 +205,7 @@ def _hash_key(seed: int) -> int:
     return int(np.random.default_rng([seed, 1]).integers(1, 2**63))
 
 
-def _with_first(
-    first: NumberedRows, others: Generator[NumberedRows, None, None]
-) -> Generator[NumberedRows, None, None]:
+def _with_first(first: EncodedRows, others: Generator[EncodedRows, None, None]) -> Generator[EncodedRows, None, None]:
     with closing(others):
         yield first
         yield from others

@@ -39,7 +39,7 @@ _ROOM = 1 << 10
 
 @final
 @dataclass(frozen=True)
-class NumberedRows:
+class EncodedRows:
     """Consecutive rows of a source, with labels and weights, as they are encoded and cached.
 
     They become the `sgdone.rows.rows.Block` that is trained on, which adds an order. What they have and it does not are
@@ -80,33 +80,33 @@ class NumberedRows:
         """Sum of the weights."""
         return float(self.n_rows) if self.weights is None else float(self.weights.sum())
 
-    def at(self, rows: NDArray[np.intp] | slice) -> "NumberedRows":
+    def at(self, rows: NDArray[np.intp] | slice) -> "EncodedRows":
         """Some of the rows; those of a slice share the memory of these."""
         X = rows_between(self.X, rows.start, rows.stop) if isinstance(rows, slice) else self.X[rows]
         weights = None if self.weights is None else self.weights[rows]
         own = {name: getattr(self, name)[rows] for name in ("labels", "hashes", "numbers")}
         return replace(self, X=X, weights=weights, **own)
 
-    def pieces(self) -> "Iterator[NumberedRows]":
+    def pieces(self) -> "Iterator[EncodedRows]":
         """The rows in `PIECES` parts of nearly the same size; fewer if there are fewer rows."""
         for rows in np.array_split(np.arange(self.n_rows), min(PIECES, self.n_rows)):
             yield self.at(slice(int(rows[0]), int(rows[-1]) + 1))
 
-    def cut(self, size: int) -> "Iterator[NumberedRows]":
+    def cut(self, size: int) -> "Iterator[EncodedRows]":
         """The rows in parts of ``size`` rows; only the last has fewer. They share the memory of this block."""
         if self.n_rows <= size:
             return iter([self])
         return (self.at(slice(first, min(first + size, self.n_rows))) for first in range(0, self.n_rows, size))
 
 
-def joined(blocks: Sequence[NumberedRows], arrays: ReusedArrays | None = None) -> NumberedRows:
+def joined(blocks: Sequence[EncodedRows], arrays: ReusedArrays | None = None) -> EncodedRows:
     """The rows of several blocks, one after the other, with the features of the last; in ``arrays``, if given."""
     if len(blocks) == 1:
         return blocks[0]
     weights = None
     if any(block.weights is not None for block in blocks):
         weights = np.concatenate([np.ones(b.n_rows) if b.weights is None else b.weights for b in blocks])
-    return NumberedRows(
+    return EncodedRows(
         rows_together([block.X for block in blocks], arrays),
         np.concatenate([block.labels for block in blocks]),
         weights,
@@ -116,9 +116,9 @@ def joined(blocks: Sequence[NumberedRows], arrays: ReusedArrays | None = None) -
     )
 
 
-def in_groups(blocks: Iterable[NumberedRows], size: int) -> Iterator[list[NumberedRows]]:
+def in_groups(blocks: Iterable[EncodedRows], size: int) -> Iterator[list[EncodedRows]]:
     """Blocks in lists of ``size``; only the last has fewer."""
-    group: list[NumberedRows] = []
+    group: list[EncodedRows] = []
     for block in blocks:
         group.append(block)
         if len(group) == size:
@@ -192,7 +192,7 @@ def numbered(X: Any, numbers: ColumnNumbers, arrays: ReusedArrays | None = None)
 
 @final
 class ArrayBlocks:
-    """Blocks of a matrix, its labels and weights, as in `NumberedRows`; it takes the place of a `BlockCache`."""
+    """Blocks of a matrix, its labels and weights, as in `EncodedRows`; it takes the place of a `BlockCache`."""
 
     is_complete: ClassVar[Literal[True]] = True
 
@@ -214,7 +214,7 @@ class ArrayBlocks:
     def close(self) -> None:
         """Do nothing: no file is open."""
 
-    def read(self, number: int) -> NumberedRows:
+    def read(self, number: int) -> EncodedRows:
         """A piece of a block, by its number."""
         block, piece = divmod(number, PIECES)
         first = block * BLOCK_ROWS
@@ -223,16 +223,16 @@ class ArrayBlocks:
         first += sum(cuts[:piece])
         return self._rows(first, first + cuts[piece])
 
-    def in_order(self) -> Iterator[NumberedRows]:
+    def in_order(self) -> Iterator[EncodedRows]:
         """All blocks, in the order of the rows."""
         n_rows = self._labels.size
         return (self._rows(first, min(first + BLOCK_ROWS, n_rows)) for first in range(0, n_rows, BLOCK_ROWS))
 
-    def _rows(self, first: int, last: int) -> NumberedRows:
+    def _rows(self, first: int, last: int) -> EncodedRows:
         X = self._X[first:last]
         weights = None if self._weights is None else self._weights[first:last]
         own = numbered(X, self._numbers)
-        return NumberedRows(own, self._labels[first:last], weights, row_hashes(X), np.arange(first, last), self._roles)
+        return EncodedRows(own, self._labels[first:last], weights, row_hashes(X), np.arange(first, last), self._roles)
 
 
 @final
@@ -257,20 +257,20 @@ class BlockMaker:
         #: The columns of sparse rows that have no encoder, as they are numbered in the blocks.
         self.numbers = ColumnNumbers()
 
-    def blocks(self, tables: Iterable[Table]) -> Iterator[NumberedRows]:
+    def blocks(self, tables: Iterable[Table]) -> Iterator[EncodedRows]:
         """Yield the blocks of the rows."""
         first = 0
         for table in tables_of_rows(tables, self._together * self._block_rows, self._arrays):
             yield from self._block(table, first).cut(self._block_rows)
             first += table.X.shape[0]
 
-    def _block(self, table: Table, first: int) -> NumberedRows:
+    def _block(self, table: Table, first: int) -> EncodedRows:
         hashes = row_hashes(table.X)  # before its columns are numbered in place
         with errors_located(table.place):
             labels, weights = self._target(table, first)
             X, roles = self._rows(table, weights)
             _check_sizes(X)
-        return NumberedRows(X, labels, weights, hashes, np.arange(first, first + labels.size), roles)
+        return EncodedRows(X, labels, weights, hashes, np.arange(first, first + labels.size), roles)
 
     def _rows(self, table: Table, weights: NDArray[np.float64] | None) -> tuple[Any, NDArray[np.int32] | None]:
         if not isinstance(table.X, pa.Table):

@@ -475,7 +475,7 @@ class Block:
 
 
 @final
-class InUnits:
+class BlockScaler:
     """Scale the rows of blocks."""
 
     def __init__(self, scaling: Scaling) -> None:

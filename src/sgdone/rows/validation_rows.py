@@ -10,7 +10,7 @@ from sgdone.kernels.bank import NO_FOLD
 from sgdone.kernels.row_hash import csr_keys, dense_keys, number_copies
 from sgdone.kernels.words import PAIR_FACTOR, mixed
 from sgdone.matrices.stacking import widened
-from sgdone.rows.blocks import BLOCK_ROWS, NumberedRows, joined
+from sgdone.rows.blocks import BLOCK_ROWS, EncodedRows, joined
 from sgdone.rows.rows import Block, Rows
 
 #: With fewer rows than this nothing can be validated.
@@ -149,10 +149,10 @@ class HashedValidation:
     #: Number of validation rows.
     n_rows: int = 0
     #: The validation rows, and rows that were given back; these are left out when the others are needed.
-    _parts: list[NumberedRows] = field(default_factory=list, repr=False)
+    _parts: list[EncodedRows] = field(default_factory=list, repr=False)
 
-    def add(self, block: NumberedRows) -> tuple[NDArray[np.bool_], NumberedRows | None]:
-        """Which rows of a new block are trained on, and rows of earlier blocks that are trained on after all."""
+    def add(self, block: EncodedRows) -> tuple[NDArray[np.bool_], EncodedRows | None]:
+        """Mask of new rows to train on, and validation rows of earlier blocks that are trained on after all."""
         chosen = self._chosen(block)
         if chosen.any():
             self._parts.append(block.at(np.flatnonzero(chosen)))
@@ -161,7 +161,7 @@ class HashedValidation:
         due = self.n_rows > MOST and (int(block.numbers[-1]) + 1) % BLOCK_ROWS == 0
         return ~chosen, self._give_back() if due else None
 
-    def _give_back(self) -> NumberedRows:
+    def _give_back(self) -> EncodedRows:
         """Lower the threshold, and return the rows that lie above it."""
         hashes, before = [self._hashes(part) for part in self._parts], np.uint64(self.threshold)
         known = np.concatenate(hashes)
@@ -171,7 +171,7 @@ class HashedValidation:
         pairs = zip(self._parts, above, strict=True)
         return joined([part.at(np.flatnonzero(rows)) for part, rows in pairs if rows.any()])
 
-    def folds_of(self, block: NumberedRows) -> NDArray[np.uint8]:
+    def folds_of(self, block: EncodedRows) -> NDArray[np.uint8]:
         """The fold of each row of a block once all rows are known: 0 for validation rows, if there are enough."""
         folds = np.full(block.n_rows, NO_FOLD, dtype=np.uint8)
         if self.n_rows < FEWEST:  # as in `validation_rows`
@@ -191,12 +191,12 @@ class HashedValidation:
         order = block.order.rows
         return ValidationRows(1, np.zeros(order.size, np.uint8), order, block, numbers=together.numbers)
 
-    def _chosen(self, block: NumberedRows) -> NDArray[np.bool_]:
+    def _chosen(self, block: EncodedRows) -> NDArray[np.bool_]:
         """Whether each row is a validation row by the present threshold."""
         chosen = self._hashes(block) < np.uint64(self.threshold)
         return chosen if block.weights is None else chosen & (block.weights != 0)
 
-    def _hashes(self, block: NumberedRows) -> NDArray[np.uint64]:
+    def _hashes(self, block: EncodedRows) -> NDArray[np.uint64]:
         if self.by_features is None:
             self.by_features = np.unique(block.hashes).size >= _DIFFERENT * block.n_rows
         hashes = block.hashes if self.by_features else (block.numbers.astype(np.uint64) + np.uint64(1)) * PAIR_FACTOR

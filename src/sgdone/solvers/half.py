@@ -213,7 +213,7 @@ class Halving(SingleModel):
             self.detector.check(kept.detector, state.n_features)
 
     def summary(self, state: State) -> str:
-        """Where the step was halved."""
+        """Updates at which the step was halved."""
         done = state.extra.done
         if not done:
             return f"{self.detector.label} never halved the step".strip()

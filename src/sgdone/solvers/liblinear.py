@@ -224,7 +224,7 @@ class Liblinear(SingleModel):
 
     @property
     def default_step(self) -> StepSize:
-        """None is taken: this stands for that."""
+        """Placeholder, because LIBLINEAR has no step size."""
         return Constant(1.0)
 
     def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:

@@ -16,7 +16,7 @@ from sgdone.losses.loss import is_whole
 from sgdone.matrices.csr import check_csr
 from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.state import State
-from sgdone.solvers.stretch import Ran, run_method
+from sgdone.solvers.stretch import LoopResult, run_method
 from sgdone.steps.step_size import step_sizes
 
 
@@ -150,7 +150,7 @@ class Minibatches:
 
     def _run(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
-    ) -> tuple[Ran, float, NDArray[np.uint64]]:
+    ) -> tuple[LoopResult, float, NDArray[np.uint64]]:
         """Run the loop; also the size of the last step, and the rows at the end that make no whole minibatch."""
         kernel = state.objective.loss.kernel
         count = min(updates, (last - first) // self.size + 1)

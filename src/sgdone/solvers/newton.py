@@ -10,7 +10,7 @@ from sgdone.interfaces.objective import Judgement, Objective
 from sgdone.interfaces.stop_rule import Needs
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
 from sgdone.newton import Problem, SearchProgress, SearchRunner, minimise
-from sgdone.newton.search import MOST_FACTORISED, ByFactors, ByProducts
+from sgdone.newton.search import MOST_FACTORISED, CholeskyDirection, ConjugateGradients
 from sgdone.rows.rows import Block, Rows, Scaling, check_rows
 from sgdone.rows.source import Stream
 from sgdone.solvers.batch import BatchSolver, DescentOutcome
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 @dataclass
 class NewtonSearch:
-    """Where Newton's method is: units in which columns are comparable, and the objective at the last point accepted.
+    """State of Newton's method: units in which columns are comparable, and the objective at the last accepted point.
 
     The search itself is not kept: it begins again at the iterate.
     """
@@ -138,7 +138,7 @@ def _begun(system: System, state: State, search: NewtonSearch, block: Block) -> 
     start = system.from_user(coef[None, :], np.array([intercept]))
     penalties = system.penalties(state.objective.known_alpha * block.n_used / search.scale**2)
     problem, search.progress = Problem(system, penalties, block.n_used), SearchProgress()
-    directions = ByFactors(system) if start.size <= MOST_FACTORISED else ByProducts(system)
+    directions = CholeskyDirection(system) if start.size <= MOST_FACTORISED else ConjugateGradients(system)
     # A stopping rule ends it.
     return SearchRunner(MemoryRows(block), minimise(problem, start, 0.0, directions, progress=search.progress))
 

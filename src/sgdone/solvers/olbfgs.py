@@ -168,7 +168,7 @@ class OLBFGS(SingleModel):
         pairs.waiting.check(int(self.minibatch), state.n_features, state.dtype)
 
     def evidence(self, state: State) -> dict[str, Any]:
-        """How many pairs there are, and how they are damped."""
+        """Number of pairs, and their damping."""
         pairs: Pairs = state.extra
         return super().evidence(state) | {"pairs": int(pairs.ring[COUNT]), "damping": pairs.damping}
 

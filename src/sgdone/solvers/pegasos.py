@@ -146,7 +146,7 @@ class Pegasos(SingleModel):
         ball.waiting.check(int(self.minibatch), state.n_features, state.dtype)
 
     def summary(self, state: State) -> str:
-        """How often the weights left the ball."""
+        """Number of times that the weights left the ball."""
         ball: Ball = state.extra
         if ball.radius is None or ball.radius == inf:
             return ""

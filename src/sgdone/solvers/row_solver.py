@@ -16,7 +16,7 @@ from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.rows.rows import Block
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
-from sgdone.solvers.stretch import Ran, run_method
+from sgdone.solvers.stretch import LoopResult, run_method
 from sgdone.steps import InverseTime
 from sgdone.steps.step_size import Preliminary, StepSize, step_sizes
 
@@ -82,7 +82,7 @@ class RowSolver(SingleModel):
         """
         objective, alphas_of = state.objective, self.alphas_of(state, block)
         loss = objective.loss
-        parts: list[Ran] = []
+        parts: list[LoopResult] = []
         position, made, size = first, 0, np.nan
         ending: Ending = "used"
         fired = False

@@ -14,7 +14,7 @@ from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import Needs, Pause, Status, Stop, Watch
 from sgdone.kernels.outcome import CONTINUE
 from sgdone.rows.class_means import centre_of_classes, scale_of_classes
-from sgdone.rows.rows import Block, InUnits, Rows, Scaling, check_rows, squared_norms, typical
+from sgdone.rows.rows import Block, BlockScaler, Rows, Scaling, check_rows, squared_norms, typical
 from sgdone.rows.source import Stream
 from sgdone.solvers import loss_scale
 from sgdone.solvers.state import Phase, State
@@ -128,7 +128,7 @@ class SingleModel(Method):
         intercept = 0.0 if start is None else float(np.reshape(start.intercept, ()))
         if objective.center:
             scaling = _centred(block)
-            block = InUnits(scaling)(block)
+            block = BlockScaler(scaling)(block)
             objective, intercept = replace(objective, fit_intercept=False), -float(coef @ _shift(scaling))
         objective = loss_scale.with_first_scale(objective, block, self, coef, intercept)
         seen = first_rows(objective, block, all_rows=self.whole_passes, relative=self.weights_are_relative)
@@ -152,7 +152,7 @@ class SingleModel(Method):
         if state.scaling is None or (block.rows.scaling is not None and not state.objective.center):
             return block
         if state.in_units is None:
-            state.in_units = InUnits(state.scaling)
+            state.in_units = BlockScaler(state.scaling)
         return state.in_units(block)
 
     def advance(

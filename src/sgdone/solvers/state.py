@@ -12,7 +12,7 @@ from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels import rows as row_access
 from sgdone.kernels.model import LENGTH, Numbers
 from sgdone.kernels.rows import RowAccess
-from sgdone.rows.rows import InUnits, Rows, Scaling
+from sgdone.rows.rows import BlockScaler, Rows, Scaling
 from sgdone.steps.step_size import StepSize
 
 #: What vector 1 is: not there (or not yet), a moving average, the average, the gradient at an anchor, or what each
@@ -45,7 +45,7 @@ class State:
     #: What the method keeps beside it.
     extra: Any = None
     #: Blocks in the units of ``scaling``, made from the blocks of a source.
-    in_units: InUnits | None = field(default=None, init=False, repr=False, compare=False)
+    in_units: BlockScaler | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def at(

@@ -21,7 +21,7 @@ LARGEST = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e18}
 
 @final
 @dataclass(frozen=True)
-class Ran:
+class LoopResult:
     """Result of a call of a loop: the next position, the outcome, and the prediction and slope of each update."""
 
     position: int
@@ -40,7 +40,7 @@ class Ran:
 
     @property
     def ending(self) -> Ending:
-        """How it ended, for a report."""
+        """Report of how the loop ended."""
         return ending_of(self.outcome)
 
     def last_of(self, sizes: NDArray[np.float64]) -> float:
@@ -65,7 +65,7 @@ def run_loop(
     numbers: NDArray[np.float64],
     own: tuple[Any, ...],
     watches: tuple[Watch, ...] = (),
-) -> Ran:
+) -> LoopResult:
     """Call a loop of `sgdone.kernels.loop` on ``block.order[first:last]``, for at most ``updates`` updates."""
     predictions, slopes = np.empty(updates), np.empty(updates)
     position, used, outcome = loop(
@@ -90,7 +90,7 @@ def run_loop(
     )
     energy = float(predictions[used]) if outcome == ENERGY_EXCEEDED else np.nan
     fired = any(watch.fired for watch in watches)
-    return Ran(position, outcome, predictions[:used], slopes[:used], fired, energy)
+    return LoopResult(position, outcome, predictions[:used], slopes[:used], fired, energy)
 
 
 def run_method(
@@ -104,7 +104,7 @@ def run_method(
     settings: list[float],
     own: tuple[Any, ...],
     watches: tuple[Watch, ...] = (),
-) -> Ran:
+) -> LoopResult:
     """Run the loop of a method of one model. ``settings`` and ``own`` are what the method alone needs."""
     objective = state.objective
     makers = tuple(watch.make for watch in watches)

@@ -13,7 +13,7 @@ from sgdone.losses.loss import is_whole, real_or_nan
 from sgdone.rows.rows import Block
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import Phase, State
-from sgdone.solvers.stretch import Ran, run_method
+from sgdone.solvers.stretch import LoopResult, run_method
 from sgdone.steps import Constant
 from sgdone.steps.step_size import StepSize, step_sizes
 
@@ -142,7 +142,7 @@ class SVRG(SingleModel):
             count = min(count, stage.pick - stage.made)
         return self._steps(state, stage, block, first, last, count, watches)
 
-    def _renew(self, state: State, stage: AnchorState, block: Block) -> Ran:
+    def _renew(self, state: State, stage: AnchorState, block: Block) -> LoopResult:
         """Make the iterate (option II: the picked one) the anchor, and read all rows for its gradient."""
         objective = state.objective
         if stage.picked is not None:
@@ -207,7 +207,7 @@ class SVRG(SingleModel):
                 raise ValueError("an iterate was kept that is not finite, or of another type")
 
     def summary(self, state: State) -> str:
-        """How many anchors there were."""
+        """Number of anchors."""
         stage: AnchorState = state.extra
         if stage.stages < 2:
             return f"{stage.stages:,} full gradient{'' if stage.stages == 1 else 's'}"

@@ -194,7 +194,7 @@ def collected(frame: DataFrame) -> list[Row]:
 
 
 @final
-class OneRowABatch:
+class SingleRowBatches:
     """While it is entered, Spark sends rows to Python one by one, in sessions that several threads may share.
 
     A batch of many large rows is slow, and above 2 GB it is more than Arrow can hold.
@@ -367,5 +367,5 @@ class SparkEngine(Engine):
         return answers
 
     def _collected(self, frame: DataFrame) -> list[Row]:
-        with OneRowABatch(self._session) if self._one_by_one else nullcontext():
+        with SingleRowBatches(self._session) if self._one_by_one else nullcontext():
             return collected(frame)

@@ -98,7 +98,7 @@ class LinearEstimator(
 ):
     """An estimator of Spark ML; not for users."""
 
-    _model: ClassVar[type["LinearModel"]]
+    _model: ClassVar[type["SparkLinearModel"]]
     #: Parameters of the last call, which `pyspark.keyword_only` leaves here.
     _input_kwargs: dict[str, Any]
 
@@ -110,7 +110,7 @@ class LinearEstimator(
         """Options of the fit that not all estimators have."""
         return {}
 
-    def _fit(self, dataset: DataFrame) -> "LinearModel":
+    def _fit(self, dataset: DataFrame) -> "SparkLinearModel":
         options = FitOptions.of(
             type(self).__name__,
             loss=self.getLoss(),
@@ -141,7 +141,7 @@ def _fitted_attribute(name: str, doc: str) -> Any:
     return property(lambda self: getattr(self._fitted(), name), doc=doc)
 
 
-class LinearModel(Model, LinearParameters, MLReadable[Any], MLWritable):
+class SparkLinearModel(Model, LinearParameters, MLReadable[Any], MLWritable):
     """A model of Spark ML; not for users."""
 
     def __init__(self, plain: Any = None) -> None:
@@ -232,7 +232,7 @@ def _with_context(dataset: DataFrame) -> DataFrame:
 
 
 @final
-class LinearClassifierModel(LinearModel, ClassifierParameters):
+class LinearClassifierModel(SparkLinearModel, ClassifierParameters):
     """A fitted `LinearClassifier`: ``transform`` adds classes, probabilities and scores to a data frame.
 
     Parameters
@@ -257,7 +257,7 @@ class LinearClassifierModel(LinearModel, ClassifierParameters):
 
 
 @final
-class LinearRegressorModel(LinearModel):
+class LinearRegressorModel(SparkLinearModel):
     """A fitted `LinearRegressor`: ``transform`` adds predictions to a data frame.
 
     Parameters

@@ -67,7 +67,7 @@ class Gain(StopRule):
         return GainState()
 
     def check(self, state: Any, n_features: int) -> None:
-        """A flag and a text."""
+        """Check the stored flag and text."""
         self.check_kind(state, GainState)
 
     def observe(self, state: GainState, progress: Progress) -> Stop | None:

@@ -20,7 +20,7 @@ class FoldOutputs(NamedTuple):
     coupled: bool
 
 
-class Curved(NamedTuple):
+class CurvatureWork(NamedTuple):
     """Arrays of a product of curvatures with directions; see `sgdone.kernels.csr_columns.make_curved`.
 
     ``columns`` and ``intercepts`` are the directions, ``shares`` and ``weights`` the second derivatives and weights of
@@ -53,7 +53,7 @@ class Curved(NamedTuple):
         self.totals[1] = self.changes.sum(axis=0)
 
 
-class FoldRows(ABC):
+class FoldProducts(ABC):
     """Rows of positive weight that are multiplied by several columns.
 
     Columns are in the rows' own units: those of scaled rows times ``inverse``.
@@ -76,12 +76,12 @@ class FoldRows(ABC):
         """Add Σ x·values over the rows, or Σ x²·values, to ``found``: features × columns."""
 
     @abstractmethod
-    def curved(self, work: Curved) -> None:
+    def curved(self, work: CurvatureWork) -> None:
         """Multiply curvatures by directions; see `sgdone.kernels.csr_columns.make_curved`."""
 
 
 @final
-class SparseFoldRows(FoldRows):
+class SparseFoldProducts(FoldProducts):
     """Sparse rows as they are; compiled loops."""
 
     def __init__(self, block: Block, scale: Array) -> None:
@@ -103,14 +103,14 @@ class SparseFoldRows(FoldRows):
         add = make_adds(self._types, lanes_of(values.shape[1]), 2 if squared else 1)
         add(*self._arrays, self._rows, values, found)
 
-    def curved(self, work: Curved) -> None:
+    def curved(self, work: CurvatureWork) -> None:
         """Multiply curvatures by directions, in one pass that reads each row once."""
         multiply = make_curved(self._types, lanes_of(work.shares.shape[1]))
         multiply(*self._arrays, self._rows, *work[:4], *work.outputs, *work[5:])
 
 
 @final
-class DenseFoldRows(FoldRows):
+class DenseFoldProducts(FoldProducts):
     """Pieces of dense rows in scaled units; products by BLAS."""
 
     def __init__(self, pieces: Pieces) -> None:
@@ -133,7 +133,7 @@ class DenseFoldRows(FoldRows):
             sums = piece.rows.squared_transposed_times(part) if squared else piece.rows.transposed_times(part)
             found += sums[:-1]
 
-    def curved(self, work: Curved) -> None:
+    def curved(self, work: CurvatureWork) -> None:
         """Multiply curvatures by directions, by two products per piece."""
         model, found = np.vstack([work.columns, work.intercepts]), work.found
         for k, piece in enumerate(self._pieces):
@@ -145,10 +145,10 @@ class DenseFoldRows(FoldRows):
 
 
 @final
-class MixedFoldRows(FoldRows):
+class MixedFoldProducts(FoldProducts):
     """Dense columns as pieces, sparse ones as they are."""
 
-    def __init__(self, dense: DenseFoldRows, entries: SparseFoldRows) -> None:
+    def __init__(self, dense: DenseFoldProducts, entries: SparseFoldProducts) -> None:
         self._dense, self._entries, self._n_dense = dense, entries, dense.n_features
         self.n_rows, self.n_features = dense.n_rows, dense.n_features + entries.n_features
         self.inverse = np.concatenate([dense.inverse, entries.inverse])
@@ -168,7 +168,7 @@ class MixedFoldRows(FoldRows):
         self._dense.adds(values, found[: self._n_dense], squared=squared)
         self._entries.adds(values, found[self._n_dense :], squared=squared)
 
-    def curved(self, work: Curved) -> None:
+    def curved(self, work: CurvatureWork) -> None:
         """Multiply curvatures by directions, by two products of each part."""
         work.scores[:] = self.dots(work.columns, work.intercepts)
         work.bend()
@@ -176,12 +176,12 @@ class MixedFoldRows(FoldRows):
         work.add_up()
 
 
-def fold_rows(pieces: BlockPieces) -> FoldRows:
+def fold_rows(pieces: BlockPieces) -> FoldProducts:
     """Rows in the units of pieces."""
     if pieces.block.rows.is_dense:
-        return DenseFoldRows(pieces)
+        return DenseFoldProducts(pieces)
     if pieces.block.rows.is_sparse:
-        return SparseFoldRows(pieces.block, pieces.scaling.scale)
+        return SparseFoldProducts(pieces.block, pieces.scaling.scale)
     (dense, numbers), (others, entries) = pieces.block.parts
     scaled = BlockPieces(numbers, pieces.scaling.of(dense), pieces.frequency, pieces.threads)
-    return MixedFoldRows(DenseFoldRows(scaled), SparseFoldRows(entries, pieces.scaling.of(others).scale))
+    return MixedFoldProducts(DenseFoldProducts(scaled), SparseFoldProducts(entries, pieces.scaling.of(others).scale))

@@ -330,7 +330,7 @@ def rows_in_units(part: Any, scaling: Scaling, *, raw: bool = False, threads: in
     return RawRows(part, scaling) if raw else DenseRows(part, scaling, threads)
 
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 #: Rows whose scaled copy is made at once. It is part of the result: sums over other pieces round differently.
 PIECE = 4096
@@ -372,7 +372,7 @@ class Pieces(ABC):
     def __iter__(self) -> Iterator[Piece]:
         """The pieces, in the order of the rows."""
 
-    def map(self, function: Callable[[Piece], Found]) -> Iterable[Found]:
+    def map(self, function: Callable[[Piece], Value]) -> Iterable[Value]:
         """Apply a function to each piece, in order."""
         return mapped(function, self, self.threads)
 

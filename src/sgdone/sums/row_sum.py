@@ -21,8 +21,8 @@ from sgdone.sums.pieces import BlockPieces, Pieces, SourcePieces
 from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
-Kind = TypeVar("Kind", bound=type)
-Found = TypeVar("Found")
+MessageClass = TypeVar("MessageClass", bound=type)
+Value = TypeVar("Value")
 #: Rows without the validation rows, or the validation rows alone.
 RowSet = Literal["training", "validation"]
 
@@ -38,7 +38,7 @@ MESSAGES: dict[str, type[Any]] = {}
 SHARED: Final = {"shared": True}
 
 
-def message(kind: Kind) -> Kind:
+def message(kind: MessageClass) -> MessageClass:
     """Let a dataclass be sent to other processes. Its fields are messages, or values that model files can store."""
     known = MESSAGES.setdefault(kind.__name__, kind)
     if known is not kind and known.__module__ != kind.__module__:
@@ -89,7 +89,7 @@ class ReadableRows(ABC):
     def pieces(self, system: System) -> Pieces:
         """The rows in the units of a system."""
 
-    def cached(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
+    def cached(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Value]) -> Value:
         """Value computed for an objective from pieces at a model, cached or new; only if `has_cache`."""
         raise NotImplementedError
 
@@ -130,11 +130,11 @@ class MemoryRows(ReadableRows):
         self._pieces = [(system.scaling, made), *self._pieces][:_KEPT_UNITS]
         return made
 
-    def cached(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
+    def cached(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Value]) -> Value:
         """Value computed for an objective from pieces at a model; values of the last models are cached."""
         for known, of_pieces, at, value in self._at_models:
             if of_pieces is pieces and known == objective and np.array_equal(at, model):
-                found: Found = value
+                found: Value = value
                 return found
         made = make()
         self._at_models = [(objective, pieces, model, made), *self._at_models][:_KEPT_MODELS]

@@ -44,7 +44,7 @@ class LevelIndex:
         self._is_unique = not np.any(self._hashes[1:] == self._hashes[:-1])
 
     def positions(self, levels: Any) -> NDArray[np.int64]:
-        """Where each level is in the dictionary; −1 if it is not."""
+        """Index of each level in the dictionary; −1 if it is not there."""
         if not (self._is_unique and self._hashes.size):
             return positions(levels, self.known)
         asked = hashes_of(levels)
@@ -55,7 +55,7 @@ class LevelIndex:
 
 
 def positions(levels: Any, known: Any) -> NDArray[np.int64]:
-    """Where each level is in the dictionary ``known``; −1 if it is not."""
+    """Index of each level in the dictionary ``known``; −1 if it is not there."""
     found: NDArray[np.int64] = numpy_of(pc.index_in(levels, value_set=known).fill_null(-1)).astype(np.int64)
     return found
 
@@ -181,7 +181,7 @@ class CategoryEncoder(ColumnEncoder):
             self.missing_count += other.missing_count
 
     def _positions(self, levels: Any) -> NDArray[np.int64]:
-        """Where each level is in the dictionary; −1 if it is not."""
+        """Index of each level in the dictionary; −1 if it is not there."""
         if _FEW * len(levels) > len(self.levels):
             return positions(levels, self.levels)
         if self._index is None or self._index.known is not self.levels:
@@ -214,7 +214,7 @@ class CategoryEncoder(ColumnEncoder):
         self.level_counts = np.append(self.level_counts, np.zeros(chosen.size, dtype=np.int64))
 
     def _that_fit(self, levels: Any, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which new levels the dictionary has room for: the most frequent ones, in the order of bytes in a tie."""
+        """Most frequent new levels that the dictionary has room for; ties in the order of bytes."""
         sizes = numpy_of(pc.binary_length(levels))
         room = self.max_bytes - self._size()
         if len(self.levels) + len(levels) <= self.max_levels and sizes.sum() <= room:

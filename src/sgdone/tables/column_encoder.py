@@ -129,7 +129,7 @@ class EncoderState:
         return found
 
     def _ranges(self, name: str, size: int, n_columns: int) -> list[slice]:
-        """Which entries of an array are whose."""
+        """Slice of an array for each of its owners."""
         sizes = self.array(f"{name}.sizes", np.int64).tolist()
         if len(sizes) != n_columns or min(sizes, default=0) < 0 or sum(sizes) != size:
             raise ValueError(f"the {size} entries of {name!r} are not divided among {n_columns} columns")

@@ -26,7 +26,7 @@ from sgdone.tables.kinds import Column
 #: Bytes of a word, or pair of words, that are kept for its name.
 WORD_BYTES = 32
 
-Pieces = list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]]
+WordPieces = list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]]
 
 
 @final
@@ -103,7 +103,7 @@ class TextEncoder(ColumnEncoder):
         self.votes = np.concatenate([self.votes, new_votes])
         self.words = np.concatenate([self.words, other.words[added]])
 
-    def _learn(self, texts: Any, new: NewFeatures) -> Pieces:
+    def _learn(self, texts: Any, new: NewFeatures) -> WordPieces:
         """Number the words of texts, and keep the buckets and words that are new."""
         known = self.buckets.size
         slots = np.zeros((self.n_buckets, SLOT_SIZE), dtype=np.int32)
@@ -180,14 +180,14 @@ def _ascends(numbers: NDArray[np.int32]) -> bool:
 
 def number_words(
     texts: Any, buckets: NDArray[np.int32], number_of: Any, memory: tuple[Any, ...] | None = None
-) -> Pieces:
+) -> WordPieces:
     """The numbers of the words and pairs of each text, and their values, as pieces of a CSR matrix.
 
     ``memory`` is where ``number_of`` learns: a number of buckets and their words.
     """
     memory = memory or (np.zeros(1, dtype=np.int64), np.zeros((0, WORD_BYTES), dtype=np.uint8))
     loop = make_number_words(number_of)
-    pieces: Pieces = []
+    pieces: WordPieces = []
     found, values = np.empty(0, dtype=np.int32), np.empty(0)
     for data, offsets in lower_case_pieces(texts):
         # A text of b bytes has at most (b + 1)/2 words, and one pair less.

@@ -28,7 +28,7 @@ def warn_user(message: str, topic: str = "", category: type[Warning] = UserWarni
 
 
 @contextmanager
-def one_warning_a_topic(topics: set[str]) -> Iterator[None]:
+def warn_once_per_topic(topics: set[str]) -> Iterator[None]:
     """Warn of no topic that is among ``topics``, to which others are added: a call for each part has the same set."""
     token = _TOPICS.set(topics)
     try:

@@ -15,7 +15,7 @@ import typer
 
 from sgdone.cli.fit import fit_and_report
 from sgdone.cli.fit_data import FitArguments
-from sgdone.cli.option_groups import CheckpointOptions, FitOutput, MethodGroup, ScoredRows, Task
+from sgdone.cli.option_groups import CheckpointOptions, FitOutput, MethodGroup, ScoringOptions, Task
 from sgdone.cli.options import Options
 from sgdone.readers import row_input
 from sgdone.readers.input_files import input_files
@@ -112,7 +112,7 @@ def _fit(path: Path, folder: Path, options: dict[str, Any], random: Random, note
     note(f"fit --task {task}")
     arguments = FitArguments(
         data=[str(path)],
-        scored=ScoredRows(no_holdout=random.random() < 0.5),
+        scored=ScoringOptions(no_holdout=random.random() < 0.5),
         file=ReadOptions(skip_unlabelled=True, **options),
         options=Options(MethodGroup(task=Task(task), passes=1.0)),
         checkpoints=CheckpointOptions(),

@@ -138,7 +138,7 @@ def rounded(values: Any, bits: int = 24) -> list[Fraction]:
 
 
 Array = NDArray[np.float64]
-Kind = Literal["none", "quasi-complete", "complete", "undecided"]
+SeparationKind = Literal["none", "quasi-complete", "complete", "undecided"]
 
 #: Weights below this fraction of the largest cannot be distinguished from 0.
 _EVEN = 1e-10
@@ -207,7 +207,7 @@ class Certificate:
     fit_intercept : bool
     """
 
-    kind: Kind
+    kind: SeparationKind
     separable_rows: NDArray[np.bool_]
     used_rows: NDArray[np.bool_]
     coef: Array

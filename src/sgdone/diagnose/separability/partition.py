@@ -366,7 +366,7 @@ def partition(design: SignedDesign, start: Array | None = None) -> ProvedPartiti
     return _by_one_sign_columns(design, start)
 
 
-class Found(NamedTuple):
+class FoundPartition(NamedTuple):
     """The rows that are not separable, derived from the ``chosen`` ones and their proved partition."""
 
     still: Mask
@@ -374,7 +374,7 @@ class Found(NamedTuple):
     part: ProvedPartition
 
 
-def search(design: SignedDesign, chosen: NDArray[np.intp], *, passes: int, batch: int) -> Found:
+def search(design: SignedDesign, chosen: NDArray[np.intp], *, passes: int, batch: int) -> FoundPartition:
     """Constraint generation: split some rows, find other rows that contradict the result, and add them.
 
     A row that is not separable among some rows is not separable among all rows, nor is a row in the span of such rows.
@@ -388,7 +388,7 @@ def search(design: SignedDesign, chosen: NDArray[np.intp], *, passes: int, batch
         held = chosen[~part.separable]
         span = row_space(design.take(held))
         if span.shape[1] == design.width:
-            return Found(np.ones(design.n_rows, dtype=bool), chosen, part)
+            return FoundPartition(np.ones(design.n_rows, dtype=bool), chosen, part)
         if made == passes:
             break
         margins = design.times(part.direction)
@@ -400,7 +400,7 @@ def search(design: SignedDesign, chosen: NDArray[np.intp], *, passes: int, batch
             still[held] = True
             moving = np.flatnonzero(~still)
             if not (margins[moving] >= -zero).any():
-                return Found(still, chosen, part)
+                return FoundPartition(still, chosen, part)
         # Also add rows with small margins: they are likely to be violated next.
         chosen = np.union1d(chosen, _worst(moving, margins[moving], batch, rng))
         start = part.direction
@@ -433,7 +433,7 @@ def _worst(rows: NDArray[np.intp], margins: Array, size: int, rng: np.random.Gen
     return rows[np.argpartition(margins, rows.size - size)[-size:]]
 
 
-def _whole(design: SignedDesign, found: Found) -> ProvedPartition:
+def _whole(design: SignedDesign, found: FoundPartition) -> ProvedPartition:
     """The partition of all rows from that of some, with positive weights for all rows that are not separable."""
     weights = np.zeros(design.n_rows)
     weights[found.chosen] = found.part.weights

@@ -7,16 +7,23 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.diagnose.separability.certificate import Certificate, Kind, exact_proof
+from sgdone.diagnose.separability.certificate import Certificate, SeparationKind, exact_proof
 from sgdone.diagnose.separability.design import SignedDesign, check_labels, check_rows, check_weights
 from sgdone.diagnose.separability.design import feature_names as names_of
 from sgdone.diagnose.separability.limit import LossName
-from sgdone.diagnose.separability.partition import TOLERANCE, Found, ProvedPartition, Undecided, partition, search
+from sgdone.diagnose.separability.partition import (
+    TOLERANCE,
+    FoundPartition,
+    ProvedPartition,
+    Undecided,
+    partition,
+    search,
+)
 from sgdone.diagnose.separability.separation_result import Separation, SeparationByClass
 from sgdone.machine.threads import single_thread
 
 Array = NDArray[np.float64]
-Start = tuple[ArrayLike, float]
+StartPoint = tuple[ArrayLike, float]
 
 
 def separation(
@@ -26,7 +33,7 @@ def separation(
     sample_weight: ArrayLike | None = None,
     *,
     loss: LossName = "logistic",
-    start: Start | None = None,
+    start: StartPoint | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Any:
     """Determine whether a linear classifier without a penalty has a finite optimum, with a certificate.
@@ -93,7 +100,7 @@ def _binary(
     weights: Array,
     fit_intercept: bool,
     loss: LossName,
-    start: Start | None,
+    start: StartPoint | None,
     names: list[str],
     classes: tuple[Any, Any],
 ) -> Separation:
@@ -114,7 +121,7 @@ def _binary(
     )
 
 
-def _in_units(design: SignedDesign, start: Start) -> Array:
+def _in_units(design: SignedDesign, start: StartPoint) -> Array:
     """Convert coefficients to a direction of B."""
     coef = np.asarray(start[0], dtype=np.float64).ravel()
     if coef.size != design.n_features:
@@ -125,7 +132,7 @@ def _in_units(design: SignedDesign, start: Start) -> Array:
 def _certificate(design: SignedDesign, part: ProvedPartition, weights: Array, positive: Any) -> Certificate:
     used = weights > 0.0
     count = int(part.separable.sum())
-    kind: Kind = "none" if count == 0 else "complete" if count == design.n_rows else "quasi-complete"
+    kind: SeparationKind = "none" if count == 0 else "complete" if count == design.n_rows else "quasi-complete"
     separable, proof = np.zeros(used.size, dtype=bool), np.zeros(used.size)
     separable[used] = part.separable
     proof[used] = part.weights * design.row_scale
@@ -178,7 +185,7 @@ class FastCheck:
         A direction that separates exactly these rows.
     """
 
-    kind: Kind
+    kind: SeparationKind
     reason: str
     separable_rows: NDArray[np.bool_] | None = None
     coef: Array | None = None
@@ -288,13 +295,13 @@ def _clearly_positive(margins: Array, X: Any, coef: Array, intercept: float) -> 
     return bool(margins[least] > TOLERANCE * (size + abs(intercept)))
 
 
-def _answer(design: SignedDesign, found: Found) -> FastCheck:
+def _answer(design: SignedDesign, found: FoundPartition) -> FastCheck:
     separable = ~found.still
     examined = f"{found.chosen.size:,} of {design.n_rows:,} rows"
     u = design.column_scale * found.part.direction
     coef, intercept = u[: design.n_features], float(u[-1]) if design.fit_intercept else 0.0
     if not separable.any():
         return FastCheck("none", f"{examined} prove that no row is separable", separable, coef, intercept)
-    kind: Kind = "complete" if separable.all() else "quasi-complete"
+    kind: SeparationKind = "complete" if separable.all() else "quasi-complete"
     reason = f"a direction found from {examined} separates {separable.sum():,} rows"
     return FastCheck(kind, reason, separable, coef, intercept)

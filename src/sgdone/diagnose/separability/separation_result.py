@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.diagnose.separability import limit
-from sgdone.diagnose.separability.certificate import Certificate, Kind
+from sgdone.diagnose.separability.certificate import Certificate, SeparationKind
 from sgdone.diagnose.separability.design import SignedDesign
 from sgdone.diagnose.separability.limit import LossName, find_finite_part, find_finite_part_large
 from sgdone.diagnose.separability.partition import ProvedPartition, rows_times
@@ -19,7 +19,7 @@ from sgdone.message_text import counted, shown_label
 Array = NDArray[np.float64]
 
 
-class Weights(NamedTuple):
+class RowWeights(NamedTuple):
     """Coefficients and intercept of a linear predictor."""
 
     coef: Array
@@ -62,7 +62,7 @@ class Separation:
     fit_intercept : bool
     """
 
-    kind: Kind
+    kind: SeparationKind
     reason: str
     separable_rows: NDArray[np.bool_]
     certificate: Certificate | None
@@ -87,7 +87,7 @@ class Separation:
             return limit.max_margin_direction(self.design, part, self._spaces)
 
     @property
-    def direction(self) -> Weights:
+    def direction(self) -> RowWeights:
         """ū: the unit direction (intercept included) along which the coefficients diverge; zero if kind is "none".
 
         It has the maximum margin among all directions that separate the separable rows (to 1e-6 for large data).
@@ -133,7 +133,7 @@ class Separation:
             return find_finite_part(self.design, fixed, self._spaces, self.sample_weight, self.loss)
 
     @property
-    def finite_part(self) -> Weights:
+    def finite_part(self) -> RowWeights:
         """v̄: the minimiser in S of the loss on the rows that are not separable; the optimum if kind is "none"."""
         return self._weights(self._finite_part[0])
 
@@ -208,9 +208,9 @@ class Separation:
         scaled.data /= self.design.column_scale[scaled.indices]
         return scaled
 
-    def _weights(self, u: Array) -> Weights:
+    def _weights(self, u: Array) -> RowWeights:
         n = self.design.n_features
-        return Weights(u[:n], float(u[n]) if self.fit_intercept else 0.0)
+        return RowWeights(u[:n], float(u[n]) if self.fit_intercept else 0.0)
 
     def _decided(self) -> ProvedPartition:
         if self.part is None:
@@ -218,7 +218,7 @@ class Separation:
         return self.part
 
 
-_FROM_BAD_TO_GOOD: tuple[Kind, ...] = ("complete", "quasi-complete", "undecided", "none")
+_FROM_BAD_TO_GOOD: tuple[SeparationKind, ...] = ("complete", "quasi-complete", "undecided", "none")
 
 
 @final
@@ -246,7 +246,7 @@ class SeparationByClass(Mapping[Any, Separation]):
         return len(self._answers)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> SeparationKind:
         """The worst kind over all classes."""
         return min((answer.kind for answer in self._answers.values()), key=_FROM_BAD_TO_GOOD.index)
 
