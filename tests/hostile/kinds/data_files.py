@@ -15,7 +15,7 @@ import typer
 
 from sgdone.cli.fit import fit_and_report
 from sgdone.cli.fit_data import FitArguments
-from sgdone.cli.option_groups import CheckpointOptions, FitOutput, MethodGroup, ScoringOptions, Task
+from sgdone.cli.option_groups import CheckpointOptions, FitOutput, MethodGroup, ScoringOptions, TaskName
 from sgdone.cli.options import Options
 from sgdone.readers import row_input
 from sgdone.readers.input_files import input_files
@@ -114,7 +114,7 @@ def _fit(path: Path, folder: Path, options: dict[str, Any], random: Random, note
         data=[str(path)],
         scored=ScoringOptions(no_holdout=random.random() < 0.5),
         file=ReadOptions(skip_unlabelled=True, **options),
-        options=Options(MethodGroup(task=Task(task), passes=1.0)),
+        options=Options(MethodGroup(task=TaskName(task), passes=1.0)),
         checkpoints=CheckpointOptions(),
         output=FitOutput(folder / "model-of-data", quiet=True),
         began=time.perf_counter(),
