@@ -21,7 +21,7 @@ from scipy import sparse
 from sgdone import losses, solvers, steps, stopping
 from running import run
 from sgdone.rows import ArraySource, Scaling
-from sgdone.rows.rows import InUnits
+from sgdone.rows.rows import BlockScaler
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((150, 4)) * (rng.random((150, 4)) < 0.7)
@@ -105,7 +105,7 @@ for matrix in (X, sparse.csr_array(X), sparse.csr_array(X[:, [0]]), with_dense_c
             assert units.renew()
             if first:
                 models.change_units(before, units.scaling)
-            found = models.advance(InUnits(units.scaling)(block), folds, first, last)
+            found = models.advance(BlockScaler(units.scaling)(block), folds, first, last)
             out.extend((found.losses.ravel(), found.misses))
         for model in range(models.n_models):
             out.extend(part.ravel() for part in models.solution(model, units.scaling))
