@@ -38,7 +38,7 @@ class Start:
 @final
 @dataclass(frozen=True)
 class FitProblem:
-    """Training problem: encoded rows, objective, phases and stopping rule of one model, or of one model per class."""
+    """Training problem: encoded rows, objective, method and stopping rule of one model, or of one model per class."""
 
     #: Make the source of each model.
     sources: Sequence[Callable[[], Source]]
