@@ -8,6 +8,7 @@ from cli.files import send_at_report, send_before, write_csv, write_svmlight
 from sgdone import load
 from sgdone.cli import fit as cli_fit
 from sgdone.cli.console import ProgressLine, reading_text
+from sgdone.cli.held_out import HeldOutInput
 from sgdone.interfaces.stop_rule import Progress
 from sgdone.newton.exact_phase import ExactFromDisk
 from sgdone.readers import numeric_lines, text_blocks
@@ -108,6 +109,20 @@ def test_a_second_fit_from_the_cache_has_the_same_report(sgdone, folder, tmp_pat
     for key in ("rows", "fitted_rows", "held_out", "verdict"):
         assert second[key] == first[key]
     assert "seed was 0 and is 1 now" in sgdone(*options, "--seed", 1, code=1).stderr
+
+
+def test_ctrl_c_while_cached_rows_are_counted_keeps_the_model(sgdone, folder, tmp_path, monkeypatch):
+    options = ("fit", folder, *SMALL, "--cache", tmp_path / "cache", "--model", tmp_path / "m")
+    sgdone(*options, "--quiet")
+    expected = coefficients(tmp_path / "m")
+    (tmp_path / "m").unlink()
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(HeldOutInput, "read_all", interrupted)
+    sgdone(*options, "--quiet")
+    np.testing.assert_array_equal(coefficients(tmp_path / "m"), expected)
 
 
 def test_standard_input_with_a_cache(sgdone, folder, tmp_path):

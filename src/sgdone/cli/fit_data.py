@@ -3,6 +3,7 @@
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
 
@@ -230,7 +231,8 @@ class StreamedData(FitData):
         with table_errors_named(self.rows.name):
             model = fit(StreamedRows(rows, self.checkpoints, FILE_CHECKS), self.options, hook=line.hook)
             if not rows.reading.n_rows:  # trained on the rows that an earlier fit has cached
-                rows.read_all()
+                with suppress(KeyboardInterrupt):  # the model is kept, and scored by the rows read so far
+                    rows.read_all()
         self._reading, names = rows.reading, rows.reading.feature_names
         if not self.columns_are_known and names is not None:
             # Names of rows that were read ahead may follow.
