@@ -1,8 +1,10 @@
 """Raw tables for `tables`, as pandas frames, and their random splits."""
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +34,8 @@ class Split:
 
 
 def load(name: str, n_rows: int | None = None) -> tuple[pd.DataFrame, NDArray[Any]]:
-    """A table and its labels: numbers 0 and 1, or real numbers; ``n_rows`` takes a random sample of the rows."""
-    frame, labels = TABLES[name]()
+    """A table and its labels: numbers of classes, or real numbers; ``n_rows`` takes a random sample of the rows."""
+    frame, labels = ALL_TABLES[name]()
     if n_rows is not None and n_rows < len(frame):
         chosen = np.sort(np.random.default_rng(0).choice(len(frame), n_rows, replace=False))
         frame, labels = frame.iloc[chosen], labels[chosen]
@@ -84,6 +86,40 @@ def _sms() -> tuple[pd.DataFrame, NDArray[Any]]:
     return frame[["text"]], (frame["label"] == "spam").to_numpy(np.int64)
 
 
+def _raw(name: str) -> tuple[pd.DataFrame, NDArray[Any]]:
+    """A table of the folder ``tables``, as its ``meta.json`` says; texts of amounts and shares are made labels."""
+    folder = _path(f"tables/{name}")
+    meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+    file = next(path for path in sorted(folder.iterdir()) if path.name != "meta.json")
+    frame = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file, **meta.get("read", {}))
+    label = frame[meta["label"]]
+    known = label.notna() & (label != meta.get("label_missing"))
+    frame, label = frame[known].drop(columns=[meta["label"], *meta["drop"]]), label[known]
+    if meta["task"] == "classification":
+        return frame, np.unique(label.to_numpy(), return_inverse=True)[1].astype(np.int64)
+    if not pd.api.types.is_numeric_dtype(label):
+        label = label.str.replace(r"[$,%]", "", regex=True)
+    return frame, label.to_numpy(np.float64)
+
+
+#: Tables of the folder ``tables``, the cheapest first.
+RAW = (
+    "kickstarter",
+    "midwest_survey",
+    "loans_percent",
+    "home_equity",
+    "ames",
+    "seoul_bikes",
+    "air_quality_it",
+    "employee_salaries",
+    "melbourne",
+    "german_autos",
+    "metro_traffic",
+    "diamonds",
+    "hotel_bookings",
+    "fremtpl2",
+)
+
 #: The tables by name, the cheapest first.
 TABLES: dict[str, Callable[[], tuple[pd.DataFrame, NDArray[Any]]]] = {
     "sms-spam": _sms,
@@ -92,3 +128,6 @@ TABLES: dict[str, Callable[[], tuple[pd.DataFrame, NDArray[Any]]]] = {
     "flights": _late_flights,
     "flights-minutes": _flights,
 }
+
+#: All tables, those of `RAW` included: these have several classes too, which Vowpal Wabbit's column does not take.
+ALL_TABLES = TABLES | {name: partial(_raw, name) for name in RAW}
