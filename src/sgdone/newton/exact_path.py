@@ -1,22 +1,22 @@
 """The path of penalties for rows in memory: which one is followed, and Newton's method along it."""
 
 import math
+from collections.abc import Generator
 from dataclasses import replace
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from sgdone.interfaces.objective import Model, Objective, mean
+from sgdone.interfaces.objective import Model, Objective, mean, standard_error
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, minimise
-from sgdone.newton.counted_work import factorises, is_least_squares
+from sgdone.newton.counted_work import CHEAP, curvature_is_cheap, is_least_squares, uses_folds, uses_sample
 from sgdone.newton.fold_path import FoldPath
 from sgdone.newton.penalty_path import (
     FIRST_EXPONENT,
     NO_COEFFICIENT,
-    NO_PENALTY,
     LeaveOneOut,
     PenaltyGrid,
     PenaltyOptimum,
@@ -29,11 +29,11 @@ from sgdone.newton.penalty_path import (
     losses_of_constant,
 )
 from sgdone.newton.ridge_path import Gram, RidgePath, gram
-from sgdone.newton.search import RESIDUAL_ROUNDING, CholeskyDirection, Factors
+from sgdone.newton.search import RESIDUAL_ROUNDING, CholeskyDirection, Factors, Point, Search
 from sgdone.rows.rows import Block
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.sums.pieces import BlockPieces, is_extreme
-from sgdone.sums.row_sum import MemoryRows
+from sgdone.sums.row_sum import MemoryRows, RowSum, run_search
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt
 from sgdone.sums.system import RowSpan, System, constant_model, is_smaller
 from sgdone.sums.units import Units
@@ -42,16 +42,17 @@ Array = NDArray[np.float64]
 
 
 def path_in_memory(
-    objective: Objective, rows: MemoryRows, start: Model | None, draws: np.random.Generator, *, one_pass: bool
+    objective: Objective, rows: MemoryRows, start: Model | None, *, one_pass: bool
 ) -> tuple[PenaltyPath, Units]:
     """Measure the columns, and choose the path; returns the units of the columns too.
 
-    ``draws`` draws folds; ``one_pass`` says that the rows cannot be read again.
+    The path, and with it the optimum and the penalty, depends on the rows alone. ``one_pass`` says that the rows cannot
+    be read again.
     """
     block, frequency = rows.block, rows.frequency
     block.rows.check_indices()
-    if not factorises(objective, block):
-        return _folds(objective, rows, draws)
+    if uses_folds(objective, block):
+        return _folds(objective, rows)
     sums = None
     if is_least_squares(objective) and not is_smaller(block.n_used, block.rows.n_features):
         units, sums = _units_and_sums(objective, block, frequency, rows.threads)
@@ -75,16 +76,18 @@ def _path(system: System, rows: MemoryRows, sums: Gram | None, start: Model | No
         system = replace(system, span=RowSpan.of(rows.pieces(system)))
     if is_least_squares(objective):
         return RidgePath(system, rows.pieces(system), sums, one_pass=one_pass)
-    if start is not None and system.span is None:
-        return ExactPath(system, rows.pieces(system), system.from_user(start.coef, start.intercept))
-    return ExactPath(system, rows.pieces(system), constant_model(system, block))
+    given = None if start is None or system.span is not None else system.from_user(start.coef, start.intercept)
+    constant = constant_model(system, block)
+    if uses_sample(objective, block) and given is None and SampledPath.is_possible(objective, rows):
+        return SampledPath(system, rows, constant)
+    return ExactPath(system, rows.pieces(system), constant if given is None else given)
 
 
-def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -> tuple[PenaltyPath, Units]:
+def _folds(objective: Objective, rows: MemoryRows) -> tuple[PenaltyPath, Units]:
     block = rows.block
     units = Units.of_all_rows(block, centred=objective.fit_intercept, frequency=rows.frequency)
     scaled = replace(block, rows=block.rows.in_units(units.scaling))
-    folds = replace(ValidationRows.drawn(scaled, block.all_used(), draws), block=block)
+    folds = replace(ValidationRows.by_rows(scaled), block=block)
     system, pieces = System(objective, units.scaling), BlockPieces(block, units.scaling, rows.frequency, rows.threads)
     return FoldPath(system, pieces, constant_model(system, block), folds), units
 
@@ -139,8 +142,6 @@ def best_of_least_squares(sums: SecondOrder, shape: tuple[int, ...]) -> int:
 _NEAR = 1e-4
 #: Coefficients up to which the curvatures of all penalties are kept, to start from: beyond, only the last one.
 _MOST_KEPT = 1000
-#: Products of a curvature that cost no more than calling NumPy does: it is then evaluated at each point.
-_CHEAP = 4e7
 #: Penalty per row from which single precision is enough for curvatures: their largest eigenvalue is at most about the
 #: number of columns times as large as the number of rows.
 _SINGLE = 1e-5
@@ -157,7 +158,7 @@ class ExactPath(PenaltyPath):
     def __init__(self, system: System, pieces: BlockPieces, start: Array) -> None:
         self.system, self.objective, self.pieces = system, system.objective, pieces
         pairs = self.objective.n_free_outputs * (self.objective.n_free_outputs + 1) // 2
-        self._cheap = pieces.n_rows * pieces.width**2 * pairs <= _CHEAP
+        self._cheap = pieces.n_rows * pieces.width**2 * pairs <= CHEAP
         self.grid: PenaltyGrid = PenaltyGrid()
         self.optima = dict[int, PenaltyOptimum]()
         self._start = start
@@ -201,13 +202,7 @@ class ExactPath(PenaltyPath):
         """
         if self._least is None or not self._cheap or self.objective.predicts != "two_classes":
             return False
-        curvature, gradient = self._least
-        factors = Factors.of(curvature, self.system.penalties(0.0), gradient.shape[1])
-        if factors.cholesky is None:
-            return False
-        inverse = factors.inverse()
-        largest = max(float(piece.rows.quadratic_forms(inverse[None]).max()) for piece in self.pieces)
-        return float(np.vdot(gradient, factors.solve(gradient))) * largest <= _FINITE**2
+        return _has_finite_optimum(self.system, self.pieces, *self._least)
 
     def _choose_first(self) -> Readings:
         """Begin the search at the penalty that is best for least squares, if the start is a constant prediction.
@@ -237,7 +232,7 @@ class ExactPath(PenaltyPath):
         inverse = directions.factors.inverse()
         left: RowLosses = yield LeaveOneOut(self.system, found.model, inverse, directions.single)
         self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan)
-        self.grid.record(k, mean(left.losses, self._weights))
+        self.grid.record(k, mean(left.losses, self._weights), standard_error(left.losses, self._weights))
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
         self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))
@@ -281,8 +276,7 @@ class ExactPath(PenaltyPath):
     def _set_ends(self, k: int, model: Array, sums: SecondOrder, unit: float) -> None:
         """Set the ends of the grid: neither larger penalties nor tiny ones make a difference to the model."""
         if self.grid.lowest == -math.inf:
-            largest = max(_largest_eigenvalue(sums.curvature), np.finfo(np.float64).tiny)
-            self.grid.lowest = 2.0 * math.log10(NO_PENALTY * largest)
+            self.grid.set_lowest(sums.curvature)
         coef = model.copy()
         coef[-1] = 0.0
         flat = coef.T.ravel()
@@ -292,9 +286,130 @@ class ExactPath(PenaltyPath):
             self.grid.highest = min(self.grid.highest, k)
 
 
-def _largest_eigenvalue(matrix: Array) -> float:
-    """Largest eigenvalue, to a few per cent, by ten products."""
-    vector = np.sqrt(np.maximum(np.diagonal(matrix), 0.0)) + np.finfo(np.float64).tiny
-    for _ in range(10):
-        vector = matrix @ (vector / max(float(np.linalg.norm(vector)), np.finfo(np.float64).tiny))
-    return float(np.linalg.norm(vector))
+def _has_finite_optimum(system: System, pieces: BlockPieces, curvature: Array, gradient: Array) -> bool:
+    """See `ExactPath.has_finite_optimum`: ``curvature`` and ``gradient`` are those of the loss alone at a model."""
+    factors = Factors.of(curvature, system.penalties(0.0), gradient.shape[1])
+    if factors.cholesky is None:
+        return False
+    inverse = factors.inverse()
+    largest = max(float(piece.rows.quadratic_forms(inverse[None]).max()) for piece in pieces)
+    return float(np.vdot(gradient, factors.solve(gradient))) * largest <= _FINITE**2
+
+
+#: Rows for each coefficient, and of the rarest class, in a tenth of the rows that is used for all of them.
+_ENOUGH_FOR_TENTH, _LEAST_OF_CLASS = 5, 50
+#: Key of the hash by which a tenth of the rows is chosen, and decrement up to which its optimum is found.
+_TENTH, _ROUGH = 0, 0.1
+#: Coefficients from which the tenth is enough to compare penalties: losses of n rows and p coefficients differ by about
+#: p/n between penalties, which m of the rows tell with an error of √(p/nm).
+_JUDGED_BY_TENTH = 500
+#: Times that the penalty is chosen again at the optimum of the last one.
+_MOST_CHOICES = 4
+
+
+@final
+class SampledPath(PenaltyPath):
+    """Newton's method where there are many rows for each coefficient, and sums over all rows are expensive.
+
+    A tenth of the rows, chosen by a hash of their features, gives a model and a penalty to start from. At an optimum of
+    all rows those of other penalties are one Newton step away, and are compared by leave-one-out losses: those of all
+    rows or, if there are many coefficients, of the tenth.
+    """
+
+    def __init__(self, system: System, rows: MemoryRows, constant: Array) -> None:
+        self.system, self._rows, self._pieces = system, rows, rows.pieces(system)
+        self._tenth = rows.subset("validation", _TENTH)
+        self._weights, self._weights_of_tenth = (
+            np.concatenate([piece.weights for piece in some.pieces(system)]) for some in (rows, self._tenth)
+        )
+        self._judges_by_tenth = system.n_coefficients >= _JUDGED_BY_TENTH
+        self.grid = PenaltyGrid()
+        self._best, self._lam, self._progress = PenaltyOptimum(constant), math.nan, SearchProgress()
+        self._directions = CholeskyDirection(system, cheap=curvature_is_cheap(system.objective, rows.block))
+
+    @staticmethod
+    def is_possible(objective: Objective, rows: MemoryRows) -> bool:
+        """Whether a tenth of the rows has enough of them for each coefficient, and of each class."""
+        block = rows.block
+        enough = _ENOUGH_FOR_TENTH * (block.rows.n_features + 1) * objective.n_free_outputs
+        if block.n_used < 10 * enough:
+            return False
+        tenth = rows.subset("validation", _TENTH).block
+        labels = tenth.labels[tenth.all_used()]
+        if labels.size < enough:
+            return False
+        if objective.is_regression:
+            return True
+        counts = np.unique(labels, return_counts=True)[1]
+        return bool(counts.size == np.unique(block.labels).size and counts.min() >= _LEAST_OF_CLASS)
+
+    @property
+    def best(self) -> PenaltyOptimum:
+        """The optimum; before it is known, the current model of the search."""
+        found = self._progress.model
+        return self._best if found is None or self._best.losses.size else PenaltyOptimum(found, self._lam)
+
+    def evaluations(self) -> Readings:
+        """Find the optimum; yields before each reading of all rows."""
+        yield None
+        k, model = self._first()
+        sums: SecondOrder | None = None
+        for _ in range(_MOST_CHOICES if self.system.objective.alpha is None else 0):
+            found = yield from self._minimise(lam_at(k), model, _NEAR, sums)
+            sums = self._directions.curvature_at.sums
+            before = k
+            k, model = yield from self._choose(k, found.model, sums)
+            if k == before:
+                break
+            # The sums are those of the optimum of another penalty: the next search begins at the step from there.
+            sums = None
+        given = self.system.objective.alpha
+        self._lam = lam_at(k) if given is None else self._given
+        found = yield from self._minimise(self._lam, model, EXACT)
+        left: RowLosses = yield LeaveOneOut(self.system, found.model, self._directions.factors.inverse())
+        self._loss = mean(left.losses, self._weights)
+        self._best = PenaltyOptimum(found.model, self._lam, left.losses, found.decrement)
+
+    def has_finite_optimum(self) -> bool:
+        """Whether a finite optimum without a penalty was proved to exist."""
+        if self.system.objective.predicts != "two_classes" or not self._best.losses.size:
+            return False
+        sums = self._directions.curvature_at.sums
+        return _has_finite_optimum(self.system, self._pieces, sums.curvature, sums.gradient)
+
+    @property
+    def _given(self) -> float:
+        """The given penalty."""
+        return self.system.objective.known_alpha * self._rows.frequency * self._rows.block.total_weight
+
+    def _first(self) -> tuple[int, Array]:
+        """A first penalty, that of least squares at a constant prediction of the tenth, and its optimum there."""
+        constant = self._best.model
+        sums: SecondOrder = self._tenth.sum(SecondOrderAt(self.system, constant))
+        if not np.isfinite(sums.loss):
+            raise OverflowError("the loss of the start is too large")
+        k = best_of_least_squares(sums, constant.shape)
+        lam = lam_at(k) if self.system.objective.alpha is None else self._given
+        problem = Problem(self.system, self.system.penalties(0.1 * lam), self._tenth.n_rows)
+        search = minimise(problem, constant, _ROUGH, CholeskyDirection(self.system))
+        found: SearchResult = run_search(self._tenth, search)
+        return k, found.model
+
+    def _minimise(self, lam: float, start: Array, tol: float, known: SecondOrder | None = None) -> Search:
+        problem = Problem(self.system, self.system.penalties(lam), self._pieces.n_rows)
+        return (yield from minimise(problem, start, tol, self._directions, known=known, progress=self._progress))
+
+    def _choose(self, first: int, model: Array, sums: SecondOrder) -> Generator[RowSum | None, Any, tuple[int, Array]]:
+        """The penalty with the least leave-one-out loss, and its optimum to second order."""
+        self.grid, models = PenaltyGrid(first), dict[int, Array]()
+        self.grid.set_lowest(sums.curvature)
+        while (k := self.grid.next()) is not None:
+            penalties = self.system.penalties(lam_at(k))
+            factors = Factors.of(sums.curvature, penalties, model.shape[1])
+            at = Point.of(sums, model, penalties)
+            models[k] = model - factors.solve(at.gradient)
+            request = LeaveOneOut(self.system, models[k], factors.inverse())
+            left: RowLosses = self._tenth.sum(request) if self._judges_by_tenth else (yield request)
+            weights = self._weights_of_tenth if self._judges_by_tenth else self._weights
+            self.grid.record(k, mean(left.losses, weights), standard_error(left.losses, weights))
+        return self.grid.best, models[self.grid.best]

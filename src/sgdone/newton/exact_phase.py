@@ -16,18 +16,20 @@ from sgdone.machine.threads import single_thread
 from sgdone.message_text import RowError
 from sgdone.newton import EXACT, Problem, SearchRunner
 from sgdone.newton.counted_work import (
+    ROWS_PER_COEFFICIENT,
     bank_work,
-    exact_work,
-    exact_work_after,
     exact_work_from_disk,
-    factorises,
+    has_likelihood,
     is_least_squares,
     reading_work,
+    rows_per_coefficient,
+    uses_folds,
+    work_in_memory,
 )
 from sgdone.newton.exact_path import path_in_memory
 from sgdone.newton.penalty_path import Evaluated, PenaltyPath, losses_of_constant
 from sgdone.newton.search import MOST_SUMMED
-from sgdone.newton.summed_path import ROWS_PER_COEFFICIENT, ChosenPenalty, SummedPath, has_likelihood
+from sgdone.newton.summed_path import ChosenPenalty, SummedPath
 from sgdone.rows.rows import Block, check_rows
 from sgdone.rows.source import Stream
 from sgdone.steps.step_size import StepSize
@@ -41,10 +43,9 @@ Array = NDArray[np.float64]
 
 #: Passes that a budget must allow for the exact phase to come first: a path of penalties seldom needs more.
 _PASSES = 50.0
-#: Largest cost of the exact phase relative to that of the bank, on small data: it gives exact coefficients.
-_HEAD_START, _SMALL = 1.5, 20_000
-#: Largest cost of the exact phase after another one, relative to what was spent.
-_MOST_WORK = 10.0
+#: Largest cost of the exact phase relative to that of the bank. Where there are many more rows than coefficients, the
+#: seed of the bank makes little difference, and the exact phase is worth little more than what it saves.
+_MOST_WORK, _MOST_WORK_OF_MANY_ROWS, _VERY_MANY_ROWS = 10.0, 1.5, 1000
 #: Rows from which the error of the loss is estimated.
 _JUDGED = 32768
 
@@ -219,35 +220,33 @@ class ExactInMemory(ExactPhase):
         return self.follows_bank(objective, stream, before.method, before.state)
 
     def replaces_bank(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
-        """Whether it is expected to cost less than the bank, and no budget is too small for it."""
+        """Whether it costs little enough, by what is known before the first row is read, and no budget is too small.
+
+        Then optimum and penalty depend on the rows alone.
+        """
         block = stream.block
-        if not factorises(objective, block):
-            return False
-        needed = 1.0 if is_least_squares(objective) else _PASSES
+        needed = 1.0 if is_least_squares(objective) and not uses_folds(objective, block) else _PASSES
         if _passes_allowed(stop, block.rows.n_rows) < needed:
             return False
-        head_start = _HEAD_START if block.n_used <= _SMALL else 1.0
-        return exact_work(objective, block) <= head_start * bank_work(objective, block)
+        many = rows_per_coefficient(objective, block) >= _VERY_MANY_ROWS
+        most = _MOST_WORK_OF_MANY_ROWS if many else _MOST_WORK
+        return work_in_memory(objective, block) <= most * bank_work(objective, block)
 
     def follows_bank(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
         """Whether it costs less than was spent, or the method expects a gain that matters."""
-        cost, spent = exact_work_after(objective, stream.block), method.work(state)
+        cost, spent = work_in_memory(objective, stream.block, warm=True), method.work(state)
         return cost <= spent or (cost <= _MOST_WORK * spent and method.expects_gain(state, self.tol))
 
     def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
-        """Whether it has converged and, if its penalty was chosen by folds, their loss is not larger than before."""
-        if ended.status is not Status.CONVERGED:
-            return False
-        judgement, earlier = state.judgement, before.method.judgement(before.state)
-        by_folds = state.path.best.rows is not None
-        return not by_folds or judgement is None or earlier is None or not judgement.loss > earlier.loss
+        """Whether it has converged: then optimum and penalty depend on the rows alone."""
+        return ended.status is Status.CONVERGED
 
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
         """Measure the columns; nothing is evaluated yet."""
         rows = rows_of(stream)
         assert isinstance(rows, MemoryRows)
         with single_thread():
-            path, units = path_in_memory(objective, rows, start, stream.draws, one_pass=self.one_pass)
+            path, units = path_in_memory(objective, rows, start, one_pass=self.one_pass)
             weight, matrix = rows.frequency * rows.block.total_weight, rows.block.rows
             return ExactState(rows, path, matrix.n_rows, rows.n_rows, weight, matrix.dtype, units)
 

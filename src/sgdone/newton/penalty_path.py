@@ -31,6 +31,8 @@ FIRST_EXPONENT, LARGEST = 0, 80
 #: below as many standard errors; and smallest penalty, as a share of the largest eigenvalue of C, that makes a
 #: difference.
 NO_COEFFICIENT, NO_PENALTY = 0.01, 1e-10
+#: Standard errors of the loss that the next smaller penalty must gain for even smaller ones to be tried.
+NO_GAIN = 0.01
 
 
 def lam_at(k: int) -> float:
@@ -64,22 +66,31 @@ class PenaltyGrid:
     #: Smallest and largest k that may be tried.
     lowest: float = -math.inf
     highest: float = LARGEST
+    #: Gain of a smaller penalty over the next larger one below which even smaller ones are not tried.
+    least_gain: float = 0.0
 
     @property
     def best(self) -> int:
         """The penalty with the least loss; of several, the largest."""
         return min(self.losses, key=lambda k: (self.losses[k], -k))
 
-    def record(self, k: int, loss: float) -> None:
-        """Record the loss at a penalty; infinite if it is not a number."""
+    def record(self, k: int, loss: float, error: float = 0.0) -> None:
+        """Record the loss at a penalty, infinite if it is not a number, and its standard error."""
         self.losses[k] = loss if loss == loss else math.inf
+        if k == self.best and error == error:
+            self.least_gain = NO_GAIN * error
+
+    def set_lowest(self, curvature: "Array") -> None:
+        """Set the smallest penalty that makes a difference, by the curvature of the loss."""
+        largest = max(_largest_eigenvalue(curvature), np.finfo(np.float64).tiny)
+        self.lowest = 2.0 * math.log10(NO_PENALTY * largest)
 
     def next(self) -> int | None:
         """The next penalty to try; None if the best is known."""
         if not self.losses:
             return self.first
         for k in (self.best - 1, self.best + 1):
-            if k not in self.losses and self._allowed(k):
+            if k not in self.losses and self._allowed(k) and not (k < self.best and self._has_levelled_off):
                 return k
         return None
 
@@ -90,8 +101,21 @@ class PenaltyGrid:
             return "largest"
         return "smallest" if self.best - 1 not in self.losses and not self._allowed(self.best - 1) else ""
 
+    @property
+    def _has_levelled_off(self) -> bool:
+        """Whether the best penalty gained next to nothing over the next larger one."""
+        return self.losses.get(self.best + 1, math.inf) - self.losses[self.best] <= self.least_gain
+
     def _allowed(self, k: int) -> bool:
         return self.lowest <= k <= self.highest
+
+
+def _largest_eigenvalue(matrix: "Array") -> float:
+    """Largest eigenvalue, to a few per cent, by ten products."""
+    vector = np.sqrt(np.maximum(np.diagonal(matrix), 0.0)) + np.finfo(np.float64).tiny
+    for _ in range(10):
+        vector = matrix @ (vector / max(float(np.linalg.norm(vector)), np.finfo(np.float64).tiny))
+    return float(np.linalg.norm(vector))
 
 
 Array = NDArray[np.float64]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone import newton
-from sgdone.interfaces.objective import Objective
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, together
+from sgdone.newton.counted_work import ROWS_PER_COEFFICIENT, has_likelihood
 from sgdone.newton.penalty_path import PenaltyOptimum, PenaltyPath, Readings
 from sgdone.newton.search import MOST_SUMMED, CholeskyDirection, ConjugateGradients, Directions, Factors, Point, Search
 from sgdone.sums.row_sum import ArraySum, RowSum, SubsetSum
@@ -24,8 +24,6 @@ Choice = Generator[RowSum, Any, "ChosenPenalty"]
 
 #: Penalties that are compared, in rows: features have the variance 1.
 LAMS = 10.0 ** (np.arange(-6, 9) / 2.0)
-#: Rows for each coefficient: with fewer, the penalty matters, and only a path of penalties finds the best.
-ROWS_PER_COEFFICIENT = 50
 #: Conjugate gradients: residual relative to the gradient, that of rough searches, and products after which a direction
 #: is used as it is.
 _RESIDUAL, _ROUGH_RESIDUAL, _MOST_PRODUCTS = 0.1, 0.3, 50
@@ -136,11 +134,6 @@ class SummedPath(PenaltyPath):
         """Variance of the targets about the model so far; 1 in classification."""
         at = self.progress.at
         return self._unit if at is None else self._problem.dispersion(at.sums)
-
-
-def has_likelihood(objective: Objective) -> bool:
-    """Whether the loss is a negative log-likelihood, up to a factor."""
-    return objective.loss.probabilistic or (objective.is_regression and objective.loss.quadratic)
 
 
 def best_lam(system: System, sums: SecondOrder, model: Array) -> float:
