@@ -39,6 +39,8 @@ _READINGS = {"two_classes": (80, 60), "one_vs_rest": (80, 60), "softmax": (60, 1
 _LITTLE = 3e8
 #: Rows for each coefficient: with fewer, the penalty matters, and only a path of penalties finds the best.
 ROWS_PER_COEFFICIENT = 50
+#: Rows for each coefficient with which neither the penalty nor the seed of the bank makes much of a difference.
+VERY_MANY_ROWS = 1000
 #: Products of a curvature that cost no more than calling NumPy does.
 CHEAP = 4e7
 #: Products with a curvature that a direction takes without factors of its own.
@@ -118,6 +120,11 @@ def fold_work(objective: Objective, block: Block) -> float:
     product = block.n_used * entry + block.rows.n_features * _VECTORS
     path, last = _READINGS[objective.predicts]
     return float(product * objective.n_outputs * (path * number_of_folds(block.n_used) + last))
+
+
+def fold_readings(objective: Objective) -> int:
+    """Readings of all rows that a path of penalties with folds is expected to take."""
+    return sum(_READINGS[objective.predicts])
 
 
 def uses_folds(objective: Objective, block: Block) -> bool:

@@ -12,7 +12,15 @@ from scipy.linalg import eigh
 
 from sgdone.interfaces.objective import Model, Objective, mean, standard_error
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, minimise
-from sgdone.newton.counted_work import CHEAP, curvature_is_cheap, is_least_squares, uses_folds, uses_sample
+from sgdone.newton.counted_work import (
+    CHEAP,
+    VERY_MANY_ROWS,
+    curvature_is_cheap,
+    fold_readings,
+    is_least_squares,
+    uses_folds,
+    uses_sample,
+)
 from sgdone.newton.fold_path import FoldPath
 from sgdone.newton.penalty_path import (
     FIRST_EXPONENT,
@@ -89,7 +97,12 @@ def _folds(objective: Objective, rows: MemoryRows) -> tuple[PenaltyPath, Units]:
     scaled = replace(block, rows=block.rows.in_units(units.scaling))
     folds = replace(ValidationRows.by_rows(scaled), block=block)
     system, pieces = System(objective, units.scaling), BlockPieces(block, units.scaling, rows.frequency, rows.threads)
-    return FoldPath(system, pieces, constant_model(system, block), folds), units
+    most = _PATIENCE * fold_readings(objective)
+    return FoldPath(system, pieces, constant_model(system, block), folds, most), units
+
+
+#: Times the readings that are expected after which no further penalty is tried.
+_PATIENCE = 4
 
 
 def _units_and_sums(objective: Objective, block: Block, frequency: float, threads: int) -> tuple[Units, Gram | None]:
@@ -303,8 +316,8 @@ _TENTH, _ROUGH = 0, 0.1
 #: Coefficients from which the tenth is enough to compare penalties: losses of n rows and p coefficients differ by about
 #: p/n between penalties, which m of the rows tell with an error of √(p/nm).
 _JUDGED_BY_TENTH = 500
-#: Times that the penalty is chosen again at the optimum of the last one.
-_MOST_CHOICES = 4
+#: Times that the penalty is chosen, as long as it moves by more than the optimum to second order can be trusted for.
+_MOST_CHOICES = 3
 
 
 @final
@@ -322,7 +335,8 @@ class SampledPath(PenaltyPath):
         self._weights, self._weights_of_tenth = (
             np.concatenate([piece.weights for piece in some.pieces(system)]) for some in (rows, self._tenth)
         )
-        self._judges_by_tenth = system.n_coefficients >= _JUDGED_BY_TENTH
+        per_coefficient = rows.n_rows / system.n_coefficients
+        self._judges_by_tenth = system.n_coefficients >= _JUDGED_BY_TENTH or per_coefficient >= VERY_MANY_ROWS
         self.grid = PenaltyGrid()
         self._best, self._lam, self._progress = PenaltyOptimum(constant), math.nan, SearchProgress()
         self._directions = CholeskyDirection(system, cheap=curvature_is_cheap(system.objective, rows.block))
@@ -353,16 +367,12 @@ class SampledPath(PenaltyPath):
         """Find the optimum; yields before each reading of all rows."""
         yield None
         k, model = self._first()
-        sums: SecondOrder | None = None
         for _ in range(_MOST_CHOICES if self.system.objective.alpha is None else 0):
-            found = yield from self._minimise(lam_at(k), model, _NEAR, sums)
-            sums = self._directions.curvature_at.sums
+            found = yield from self._minimise(lam_at(k), model, _NEAR)
             before = k
-            k, model = yield from self._choose(k, found.model, sums)
-            if k == before:
+            k, model = yield from self._choose(k, found.model, self._directions.curvature_at.sums)
+            if abs(k - before) <= 1:
                 break
-            # The sums are those of the optimum of another penalty: the next search begins at the step from there.
-            sums = None
         given = self.system.objective.alpha
         self._lam = lam_at(k) if given is None else self._given
         found = yield from self._minimise(self._lam, model, EXACT)
@@ -395,9 +405,9 @@ class SampledPath(PenaltyPath):
         found: SearchResult = run_search(self._tenth, search)
         return k, found.model
 
-    def _minimise(self, lam: float, start: Array, tol: float, known: SecondOrder | None = None) -> Search:
+    def _minimise(self, lam: float, start: Array, tol: float) -> Search:
         problem = Problem(self.system, self.system.penalties(lam), self._pieces.n_rows)
-        return (yield from minimise(problem, start, tol, self._directions, known=known, progress=self._progress))
+        return (yield from minimise(problem, start, tol, self._directions, progress=self._progress))
 
     def _choose(self, first: int, model: Array, sums: SecondOrder) -> Generator[RowSum | None, Any, tuple[int, Array]]:
         """The penalty with the least leave-one-out loss, and its optimum to second order."""

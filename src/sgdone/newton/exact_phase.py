@@ -17,6 +17,7 @@ from sgdone.message_text import RowError
 from sgdone.newton import EXACT, Problem, SearchRunner
 from sgdone.newton.counted_work import (
     ROWS_PER_COEFFICIENT,
+    VERY_MANY_ROWS,
     bank_work,
     exact_work_from_disk,
     has_likelihood,
@@ -45,7 +46,7 @@ Array = NDArray[np.float64]
 _PASSES = 50.0
 #: Largest cost of the exact phase relative to that of the bank. Where there are many more rows than coefficients, the
 #: seed of the bank makes little difference, and the exact phase is worth little more than what it saves.
-_MOST_WORK, _MOST_WORK_OF_MANY_ROWS, _VERY_MANY_ROWS = 10.0, 1.5, 1000
+_MOST_WORK, _MOST_WORK_OF_MANY_ROWS = 10.0, 1.5
 #: Rows from which the error of the loss is estimated.
 _JUDGED = 32768
 
@@ -165,9 +166,12 @@ class ExactPhase(Method):
         return "; ".join(filter(None, (*parts, state.path.remark)))
 
     def evidence(self, state: ExactState) -> dict[str, Any]:
-        """The judgement, and the penalty."""
-        judgement = state.judgement
+        """The judgement, and the penalty with the losses of others that were tried."""
+        judgement, losses = state.judgement, state.path.losses
         found: dict[str, Any] = {"alpha": self.objective(state).alpha}
+        if state.objective.alpha is None and losses:
+            tried = [[lam / state.weight, loss] for lam, loss in losses.items()]
+            found |= {"alpha_chosen_by": state.path.compared_by, "alphas_tried": tried}
         return found if judgement is None else found | judgement.evidence | {"decrement": judgement.decrement}
 
     def __str__(self) -> str:
@@ -228,7 +232,7 @@ class ExactInMemory(ExactPhase):
         needed = 1.0 if is_least_squares(objective) and not uses_folds(objective, block) else _PASSES
         if _passes_allowed(stop, block.rows.n_rows) < needed:
             return False
-        many = rows_per_coefficient(objective, block) >= _VERY_MANY_ROWS
+        many = rows_per_coefficient(objective, block) >= VERY_MANY_ROWS
         most = _MOST_WORK_OF_MANY_ROWS if many else _MOST_WORK
         return work_in_memory(objective, block) <= most * bank_work(objective, block)
 

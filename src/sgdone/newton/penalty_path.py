@@ -32,7 +32,7 @@ FIRST_EXPONENT, LARGEST = 0, 80
 #: difference.
 NO_COEFFICIENT, NO_PENALTY = 0.01, 1e-10
 #: Standard errors of the loss that the next smaller penalty must gain for even smaller ones to be tried.
-NO_GAIN = 0.01
+NO_GAIN = 0.02
 
 
 def lam_at(k: int) -> float:
@@ -167,6 +167,8 @@ class PenaltyPath(ABC):
     evaluated: Evaluated = Evaluated()
     #: Penalties that were tried; None if only one is.
     grid: PenaltyGrid | None = None
+    #: Estimate of the loss of new rows by which penalties are compared.
+    compared_by: str = "leave-one-out"
     _best: PenaltyOptimum
     _loss: float = float("nan")
 
@@ -179,6 +181,11 @@ class PenaltyPath(ABC):
     def loss(self) -> float:
         """The estimated loss of new rows at the best penalty; NaN if it is not known."""
         return self._loss
+
+    @property
+    def losses(self) -> dict[float, float]:
+        """Estimated loss of new rows at each λ that was tried."""
+        return {} if self.grid is None else {lam_at(k): loss for k, loss in sorted(self.grid.losses.items())}
 
     @abstractmethod
     def evaluations(self) -> Readings:
@@ -237,6 +244,11 @@ class ScaledAndGivenPath(PenaltyPath):
     def end(self) -> Literal["", "smallest", "largest"]:
         """Whether the best penalty is at an end of those that make a difference."""
         return self._chosen.end
+
+    @property
+    def losses(self) -> dict[float, float]:
+        """Estimated losses of the better path."""
+        return self._chosen.losses
 
     @property
     def best(self) -> PenaltyOptimum:
