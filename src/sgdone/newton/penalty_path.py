@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from sgdone.interfaces.objective import Objective
 from sgdone.newton.search import Factors
 from sgdone.rows.rows import Block, Rows, Scaling
-from sgdone.sums.pieces import BlockPieces, Piece, Pieces
+from sgdone.sums.pieces import BlockPieces, Piece, Pieces, ScaledRows
 from sgdone.sums.row_sum import ReadableRows, RowSum, message
-from sgdone.sums.second_order import SecondOrder, derivatives, own_curvatures, scores, second_order
+from sgdone.sums.second_order import SecondOrder, derivatives, pairs_of_classes, scores, second_order
 from sgdone.sums.system import System, best_constant, contrasts
 from sgdone.sums.units import Units
 
@@ -330,28 +330,37 @@ def _of_piece(objective: Objective, piece: Piece, model: Array, inverse: Array, 
     basis, (width, columns) = contrasts(objective), model.shape
     of_rows = scores(rows, model, basis)
     found = derivatives(objective, of_rows, labels)
-    pairs, curvatures = own_curvatures(objective, found)
-    removed = np.minimum(weights, 1.0)
-    blocks = inverse.reshape(columns, width, columns, width)
-    leverages = rows.quadratic_forms(
-        np.stack([0.5 * (blocks[a, :, b] + blocks[a, :, b].T) for a, b in pairs]) if columns > 1 else inverse[None],
-        single=single,
-    )
+    removed, blocks = np.minimum(weights, 1.0), inverse.reshape(columns, width, columns, width)
     if basis is None:
-        left = 1.0 - removed[:, None] * curvatures * leverages
+        own = np.ascontiguousarray(np.moveaxis(np.diagonal(blocks, axis1=0, axis2=2), 2, 0))
+        leverages = rows.quadratic_forms(own, single=single)
+        left = 1.0 - removed[:, None] * found.shares * leverages
         alone = left < ALONE
         change = removed[:, None] * leverages * found.slopes / np.where(alone, 1.0, left)
         return derivatives(objective, np.where(alone, model[-1], of_rows + change), labels).losses
-    own, influence = (_square(values, pairs, columns) for values in (curvatures, leverages))
-    system = np.eye(columns) - removed[:, None, None] * (own @ influence)
-    solved = np.linalg.solve(system, (found.slopes @ basis)[:, :, None])
-    change = removed[:, None] * (influence @ solved)[:, :, 0]
-    return derivatives(objective, of_rows + change @ basis.T, labels).losses
+    leverages, shares = _leverages_of_classes(rows, blocks, basis, single=single), found.shares
+    # I − uLA with L = diag p − ppᵀ.
+    system = leverages - np.matmul(shares[:, None, :], leverages)
+    system *= (-removed[:, None] * shares)[:, :, None]
+    system.reshape(len(system), -1)[:, :: len(basis) + 1] += 1.0
+    change = removed[:, None] * np.matmul(leverages, np.linalg.solve(system, found.slopes[:, :, None]))[:, :, 0]
+    return derivatives(objective, of_rows + change, labels).losses
 
 
-def _square(values: Array, pairs: list[tuple[int, int]], columns: int) -> Array:
-    """A symmetric matrix for each row."""
-    found = np.empty((len(values), columns, columns))
-    for k, (a, b) in enumerate(pairs):
-        found[:, a, b] = found[:, b, a] = values[:, k]
-    return found
+def _leverages_of_classes(rows: ScaledRows, blocks: Array, basis: Array, *, single: bool) -> Array:
+    """x̃ᵀH⁻¹x̃ of each row between the scores of all classes: rows × classes × classes.
+
+    The scores sum to 0, and so do the rows and columns of each matrix: those off the diagonal are enough.
+    """
+    (columns, width), count = blocks.shape[:2], len(basis)
+    turned = (basis @ blocks.reshape(columns, -1)).reshape(-1, columns, width)
+    between = np.matmul(basis, turned).reshape(count, width, count, width)
+    first, second = pairs_of_classes(count)
+    of_pairs = between[first, :, second]
+    found = rows.quadratic_forms(0.5 * (of_pairs + of_pairs.transpose(0, 2, 1)), single=single)
+    places = np.zeros((count, count), np.intp)
+    places[first, second] = places[second, first] = np.arange(first.size)
+    square = found.take(places.ravel(), axis=1)
+    square[:, :: count + 1] = 0.0
+    square[:, :: count + 1] = -square.reshape(-1, count, count).sum(axis=2)
+    return square.reshape(-1, count, count)
