@@ -17,15 +17,15 @@ from sgdone.newton.penalty_path import (
     FIRST_EXPONENT,
     NO_COEFFICIENT,
     NO_PENALTY,
-    LeaveOneOut,
+    LeftOut,
     PenaltyGrid,
     PenaltyOptimum,
     PenaltyPath,
     Readings,
-    RowLosses,
     ScaledAndGivenPath,
     has_unit_norms,
     lam_at,
+    leave_one_out,
     losses_of_constant,
 )
 from sgdone.newton.ridge_path import Gram, RidgePath, gram
@@ -144,6 +144,9 @@ _CHEAP = 4e7
 #: Penalty per row from which single precision is enough for curvatures: their largest eigenvalue is at most about the
 #: number of columns times as large as the number of rows.
 _SINGLE = 1e-5
+#: Rows that are left out of many: what this adds to a loss is a small part of it, and known to a few per cent. There
+#: are as many times more rows, and rows for each coefficient.
+_SAMPLE, _MUCH_LARGER, _ROWS_PER_COEFFICIENT = 4096, 2, 10
 #: See `ExactPath.has_finite_optimum`.
 _FINITE = 0.5
 #: Share of the loss of a constant prediction that a model has at least that is as good as constant.
@@ -187,11 +190,11 @@ class ExactPath(PenaltyPath):
             while (k := self.grid.next()) is not None:
                 yield from self._near_optimum(k, lam_at(k))
             best = self.optima[self.grid.best]
-            yield from self._optimum(self.grid.best, best.lam, best.model, best.losses)
+            yield from self._optimum(self.grid.best, best)
         else:
             yield from self._near_optimum(0, given * self.pieces.frequency * self.pieces.block.total_weight)
             best = self.optima[0]
-            yield from self._optimum(0, best.lam, best.model, best.losses)
+            yield from self._optimum(0, best)
 
     def has_finite_optimum(self) -> bool:
         """Whether a finite optimum without a penalty was proved to exist.
@@ -234,19 +237,35 @@ class ExactPath(PenaltyPath):
         if found.model.size > _MOST_KEPT:
             self._known.clear()
         self._known[k] = curved.model, curved.sums
-        inverse = directions.factors.inverse()
-        left: RowLosses = yield LeaveOneOut(self.system, found.model, inverse, directions.single)
-        self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan)
-        self.grid.record(k, mean(left.losses, self._weights))
+        if self._sample is None:
+            yield None
+        left, loss = self._left_out(found, directions)
+        self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan, self._sample, self._sample is not None)
+        self.grid.record(k, loss)
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
         self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))
 
-    def _optimum(self, k: int, lam: float, model: Array, losses: Array) -> Readings:
+    def _left_out(self, found: SearchResult, directions: CholeskyDirection) -> tuple[LeftOut, float]:
+        """Losses of rows left out, and their mean over all rows.
+
+        That of a sample is corrected by training losses, whose mean over all rows is known to second order.
+        """
+        objective, inverse = self.objective, directions.factors.inverse()
+        left = leave_one_out(objective, self._judged, found.model, inverse, single=directions.single)
+        if self._sample is None:
+            return left, mean(left.losses, self._weights)
+        sums, step = found.at.sums, (found.model - found.at.model)
+        flat = step.T.ravel()
+        training = sums.loss + float(np.vdot(sums.gradient, step)) + 0.5 * float(flat @ (sums.curvature @ flat))
+        return left, training / sums.weight + mean(left.losses - left.training, self._weights[self._sample])
+
+    def _optimum(self, k: int, near: PenaltyOptimum) -> Readings:
         """The exact optimum."""
-        directions = self._directions_at(lam)
-        found: SearchResult = yield from minimise(self._problem(lam), model, EXACT, directions, progress=self._progress)
-        self.optima[k] = PenaltyOptimum(found.model, lam, losses, found.decrement)
+        lam, directions = near.lam, self._directions_at(near.lam)
+        search = minimise(self._problem(lam), near.model, EXACT, directions, progress=self._progress)
+        found: SearchResult = yield from search
+        self.optima[k] = replace(near, model=found.model, decrement=found.decrement)
 
     def _problem(self, lam: float) -> Problem:
         return Problem(self.system, self.system.penalties(lam), self.pieces.n_rows, self._least_dispersion)
@@ -257,6 +276,19 @@ class ExactPath(PenaltyPath):
         made = CholeskyDirection(self.system, cheap=self._cheap, factors=self._factors, single=single)
         self._progress, self._lam = SearchProgress(), lam
         return made
+
+    @cached_property
+    def _sample(self) -> NDArray[np.intp] | None:
+        """Numbers of the rows that are left out; None for all. The same for all penalties, which are compared."""
+        n_rows, count = self.pieces.n_rows, self._start.size
+        if n_rows < _MUCH_LARGER * _SAMPLE or n_rows < _ROWS_PER_COEFFICIENT * count:
+            return None
+        return np.sort(np.random.default_rng(0).choice(n_rows, _SAMPLE, replace=False))
+
+    @cached_property
+    def _judged(self) -> BlockPieces:
+        """The rows that are left out."""
+        return self.pieces if self._sample is None else self.pieces.sample(self._sample)
 
     @cached_property
     def _least_dispersion(self) -> float:

@@ -19,7 +19,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.newton.search import Factors
 from sgdone.rows.rows import Block, Rows, Scaling
 from sgdone.sums.pieces import BlockPieces, Piece, Pieces, ScaledRows
-from sgdone.sums.row_sum import ReadableRows, RowSum, message
+from sgdone.sums.row_sum import RowSum
 from sgdone.sums.second_order import SecondOrder, derivatives, pairs_of_classes, scores, second_order
 from sgdone.sums.system import System, best_constant, contrasts
 from sgdone.sums.units import Units
@@ -128,6 +128,13 @@ class PenaltyOptimum:
     decrement: float = math.nan
     #: Numbers, among the rows of positive weight, of those that ``losses`` are of; None for all.
     rows: NDArray[np.intp] | None = None
+    #: Whether these rows are a sample that stands for all; otherwise they are those of folds.
+    is_sample: bool = False
+
+    @property
+    def by_folds(self) -> bool:
+        """Whether the losses are those of folds."""
+        return self.rows is not None and not self.is_sample
 
 
 #: Remark for the verdict.
@@ -267,44 +274,25 @@ def has_unit_norms(block: Block) -> bool:
 ALONE = 1e-13
 
 
-@final
-@message
-@dataclass(frozen=True)
-class RowLosses:
-    """Losses of rows, in their order."""
+class LeftOut(NamedTuple):
+    """Losses of rows at a model, and as if each had been left out."""
 
+    training: Array
     losses: Array
 
-    def merge(self, other: "RowLosses") -> "RowLosses":
-        """The losses of the rows of both."""
-        return RowLosses(np.concatenate([self.losses, other.losses]))
 
-
-@final
-@message
-@dataclass(frozen=True)
-class LeaveOneOut(RowSum):
-    """Losses of rows as if each had been left out; ``inverse`` and ``single`` as in `leave_one_out`."""
-
-    system: System
-    model: Array
-    inverse: Array
-    single: bool = False
-
-    def of(self, rows: ReadableRows) -> RowLosses:
-        """The losses of these rows."""
-        objective, pieces = self.system.objective, rows.pieces(self.system)
-        return RowLosses(leave_one_out(objective, pieces, self.model, self.inverse, single=self.single))
-
-
-def leave_one_out(objective: Objective, pieces: Pieces, model: Array, inverse: Array, *, single: bool = False) -> Array:
-    """The loss of each row of positive weight, had u = min(v, 1) of it been left out.
+def leave_one_out(
+    objective: Objective, pieces: Pieces, model: Array, inverse: Array, *, single: bool = False
+) -> LeftOut:
+    """The loss of each row of positive weight, and the one had u = min(v, 1) of it been left out.
 
     ``model`` is the optimum with all rows, and ``inverse`` H⁻¹ there, of the penalised objective. Leverages in single
     precision are enough if ``single``.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return np.concatenate(list(pieces.map(lambda piece: _of_piece(objective, piece, model, inverse, single))))
+        found = pieces.map(lambda piece: _of_piece(objective, piece, model, inverse, single))
+        training, losses = zip(*found, strict=True)
+        return LeftOut(np.concatenate(training), np.concatenate(losses))
 
 
 def losses_of_constant(objective: Objective, labels: Array, weights: Array, *, left_out: bool) -> Array:
@@ -322,10 +310,10 @@ def losses_of_constant(objective: Objective, labels: Array, weights: Array, *, l
     block = Block.of(Rows.of(np.empty((labels.size, 0))), labels, weights)
     pieces = BlockPieces(block, Scaling(np.empty(0)))
     curvature = second_order(objective, pieces, model).curvature
-    return leave_one_out(objective, pieces, model, Factors.of(curvature, np.zeros(1), model.shape[1]).inverse())
+    return leave_one_out(objective, pieces, model, Factors.of(curvature, np.zeros(1), model.shape[1]).inverse()).losses
 
 
-def _of_piece(objective: Objective, piece: Piece, model: Array, inverse: Array, single: bool) -> Array:
+def _of_piece(objective: Objective, piece: Piece, model: Array, inverse: Array, single: bool) -> LeftOut:
     rows, labels, weights = piece
     basis, (width, columns) = contrasts(objective), model.shape
     of_rows = scores(rows, model, basis)
@@ -337,14 +325,15 @@ def _of_piece(objective: Objective, piece: Piece, model: Array, inverse: Array, 
         left = 1.0 - removed[:, None] * found.shares * leverages
         alone = left < ALONE
         change = removed[:, None] * leverages * found.slopes / np.where(alone, 1.0, left)
-        return derivatives(objective, np.where(alone, model[-1], of_rows + change), labels).losses
+        without = np.where(alone, model[-1], of_rows + change)
+        return LeftOut(found.losses, derivatives(objective, without, labels).losses)
     leverages, shares = _leverages_of_classes(rows, blocks, basis, single=single), found.shares
     # I − uLA with L = diag p − ppᵀ.
     system = leverages - np.matmul(shares[:, None, :], leverages)
     system *= (-removed[:, None] * shares)[:, :, None]
     system.reshape(len(system), -1)[:, :: len(basis) + 1] += 1.0
     change = removed[:, None] * np.matmul(leverages, np.linalg.solve(system, found.slopes[:, :, None]))[:, :, 0]
-    return derivatives(objective, of_rows + change, labels).losses
+    return LeftOut(found.losses, derivatives(objective, of_rows + change, labels).losses)
 
 
 def _leverages_of_classes(rows: ScaledRows, blocks: Array, basis: Array, *, single: bool) -> Array:

@@ -469,6 +469,13 @@ class BlockPieces(Pieces):
             rows = rows_in_units(part, self.scaling, raw=self._raw, threads=self._inner)
             yield Piece(rows, labels, weights * self.frequency)
 
+    def sample(self, numbers: NDArray[np.intp]) -> "BlockPieces":
+        """Pieces of some of the rows, by their numbers among those of positive weight."""
+        weights = np.zeros(self.block.rows.n_rows)
+        chosen = self.block.all_used()[numbers]
+        weights[chosen] = self.block.weights_of(chosen)
+        return BlockPieces(replace(self.block, sample_weight=weights), self.scaling, self.frequency, self.threads)
+
     def of_rows(self, chosen: Iterable[NDArray[np.intp]]) -> Iterator[Piece]:
         """Pieces of the given rows, in this order."""
         for part, labels, weights in parts_of(self.block, chosen):
