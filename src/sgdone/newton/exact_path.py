@@ -1,20 +1,19 @@
 """The path of penalties for rows in memory: which one is followed, and Newton's method along it."""
 
 import math
-from collections.abc import Generator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from sgdone.interfaces.objective import Model, Objective, mean, standard_error
+from sgdone.matrices.row_hash import row_hashes
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, minimise
 from sgdone.newton.counted_work import (
     CHEAP,
-    VERY_MANY_ROWS,
     curvature_is_cheap,
     fold_readings,
     is_least_squares,
@@ -25,15 +24,14 @@ from sgdone.newton.fold_path import FoldPath
 from sgdone.newton.penalty_path import (
     FIRST_EXPONENT,
     NO_COEFFICIENT,
-    LeaveOneOut,
     PenaltyGrid,
     PenaltyOptimum,
     PenaltyPath,
     Readings,
-    RowLosses,
     ScaledAndGivenPath,
     has_unit_norms,
     lam_at,
+    leave_one_out,
     losses_of_constant,
 )
 from sgdone.newton.ridge_path import Gram, RidgePath, gram
@@ -41,7 +39,7 @@ from sgdone.newton.search import RESIDUAL_ROUNDING, CholeskyDirection, Factors, 
 from sgdone.rows.rows import Block
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.sums.pieces import BlockPieces, is_extreme
-from sgdone.sums.row_sum import MemoryRows, RowSum, run_search
+from sgdone.sums.row_sum import MemoryRows, run_search
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt
 from sgdone.sums.system import RowSpan, System, constant_model, is_smaller
 from sgdone.sums.units import Units
@@ -164,6 +162,58 @@ _FINITE = 0.5
 _AS_GOOD = 0.9
 
 
+#: Rows that are left out of many: what this adds to a loss is a small part of it, and known to a few per cent. There
+#: are as many times more rows, and rows for each coefficient; and the key of the hash that chooses them.
+_SAMPLE, _MUCH_LARGER, _ROWS_PER_COEFFICIENT, _SAMPLE_KEY = 4096, 2, 10, 1
+
+
+class LeftOut(NamedTuple):
+    """Losses of rows at an optimum as if each had been left out, their mean over all rows, and its standard error."""
+
+    losses: Array
+    mean: float
+    error: float
+
+
+@final
+class LeftOutRows:
+    """Estimate of the loss of new rows at an optimum: each row is left out, or each of a sample of many.
+
+    The mean of a sample is corrected by training losses, whose mean over all rows is known. Rows are chosen by a hash
+    of their features, the same for all penalties.
+    """
+
+    def __init__(self, system: System, pieces: BlockPieces) -> None:
+        self._system, self._pieces = system, pieces
+        #: Numbers of the rows that are left out, among those of positive weight; None for all.
+        self.sample: NDArray[np.intp] | None = None
+        block, n_rows = pieces.block, pieces.n_rows
+        if n_rows >= _MUCH_LARGER * _SAMPLE and n_rows >= _ROWS_PER_COEFFICIENT * system.n_coefficients:
+            hashes = row_hashes(block.rows.whole(), _SAMPLE_KEY)[block.all_used().astype(np.intp)]
+            self.sample = np.sort(np.argsort(hashes, kind="stable")[:_SAMPLE])
+        self._judged = pieces if self.sample is None else pieces.sample(self.sample)
+
+    @cached_property
+    def _weights(self) -> Array:
+        return np.concatenate([piece.weights for piece in self._judged])
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether all rows are read."""
+        return self.sample is None
+
+    def at(self, model: Array, step: Array, sums: SecondOrder, inverse: Array, *, single: bool = False) -> LeftOut:
+        """Losses at a model that is a ``step`` away from where ``sums`` were evaluated, with H⁻¹ at the model."""
+        left = leave_one_out(self._system.objective, self._judged, model, inverse, single=single)
+        error = standard_error(left.losses, self._weights, self._pieces.n_rows)
+        if self.sample is None:
+            return LeftOut(left.losses, mean(left.losses, self._weights), error)
+        flat = step.T.ravel()
+        training = sums.loss + float(np.vdot(sums.gradient, step)) + 0.5 * float(flat @ (sums.curvature @ flat))
+        loss = training / sums.weight + mean(left.losses - left.training, self._weights)
+        return LeftOut(left.losses, loss, error)
+
+
 @final
 class ExactPath(PenaltyPath):
     """Newton's method at one penalty after the other, each from the nearest optimum, on rows in the system's units."""
@@ -175,6 +225,7 @@ class ExactPath(PenaltyPath):
         self.grid: PenaltyGrid = PenaltyGrid()
         self.optima = dict[int, PenaltyOptimum]()
         self._start = start
+        self._left_out = LeftOutRows(system, pieces)
         self._factors: Factors | None = None
         self._least: tuple[Array, Array] | None = None
         self._known = dict[int, tuple[Array, SecondOrder]]()
@@ -201,11 +252,11 @@ class ExactPath(PenaltyPath):
             while (k := self.grid.next()) is not None:
                 yield from self._near_optimum(k, lam_at(k))
             best = self.optima[self.grid.best]
-            yield from self._optimum(self.grid.best, best.lam, best.model, best.losses)
+            yield from self._optimum(self.grid.best, best)
         else:
             yield from self._near_optimum(0, given * self.pieces.frequency * self.pieces.block.total_weight)
             best = self.optima[0]
-            yield from self._optimum(0, best.lam, best.model, best.losses)
+            yield from self._optimum(0, best)
 
     def has_finite_optimum(self) -> bool:
         """Whether a finite optimum without a penalty was proved to exist.
@@ -242,19 +293,22 @@ class ExactPath(PenaltyPath):
         if found.model.size > _MOST_KEPT:
             self._known.clear()
         self._known[k] = curved.model, curved.sums
-        inverse = directions.factors.inverse()
-        left: RowLosses = yield LeaveOneOut(self.system, found.model, inverse, directions.single)
-        self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan)
-        self.grid.record(k, mean(left.losses, self._weights), standard_error(left.losses, self._weights))
+        if self._left_out.reads_all:
+            yield None
+        step, inverse = found.model - found.at.model, directions.factors.inverse()
+        left = self._left_out.at(found.model, step, found.at.sums, inverse, single=directions.single)
+        self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan, self._left_out.sample, is_sample=True)
+        self.grid.record(k, left.mean, left.error)
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
         self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))
 
-    def _optimum(self, k: int, lam: float, model: Array, losses: Array) -> Readings:
+    def _optimum(self, k: int, near: PenaltyOptimum) -> Readings:
         """The exact optimum."""
-        directions = self._directions_at(lam)
-        found: SearchResult = yield from minimise(self._problem(lam), model, EXACT, directions, progress=self._progress)
-        self.optima[k] = PenaltyOptimum(found.model, lam, losses, found.decrement)
+        lam, directions = near.lam, self._directions_at(near.lam)
+        search = minimise(self._problem(lam), near.model, EXACT, directions, progress=self._progress)
+        found: SearchResult = yield from search
+        self.optima[k] = replace(near, model=found.model, decrement=found.decrement)
 
     def _problem(self, lam: float) -> Problem:
         return Problem(self.system, self.system.penalties(lam), self.pieces.n_rows, self._least_dispersion)
@@ -313,9 +367,6 @@ def _has_finite_optimum(system: System, pieces: BlockPieces, curvature: Array, g
 _ENOUGH_FOR_TENTH, _LEAST_OF_CLASS = 5, 50
 #: Key of the hash by which a tenth of the rows is chosen, and decrement up to which its optimum is found.
 _TENTH, _ROUGH = 0, 0.1
-#: Coefficients from which the tenth is enough to compare penalties: losses of n rows and p coefficients differ by about
-#: p/n between penalties, which m of the rows tell with an error of √(p/nm).
-_JUDGED_BY_TENTH = 500
 #: Times that the penalty is chosen, as long as it moves by more than the optimum to second order can be trusted for.
 _MOST_CHOICES = 3
 
@@ -325,18 +376,13 @@ class SampledPath(PenaltyPath):
     """Newton's method where there are many rows for each coefficient, and sums over all rows are expensive.
 
     A tenth of the rows, chosen by a hash of their features, gives a model and a penalty to start from. At an optimum of
-    all rows those of other penalties are one Newton step away, and are compared by leave-one-out losses: those of all
-    rows or, if there are many coefficients, of the tenth.
+    all rows those of other penalties are one Newton step away, and are compared by their leave-one-out losses.
     """
 
     def __init__(self, system: System, rows: MemoryRows, constant: Array) -> None:
         self.system, self._rows, self._pieces = system, rows, rows.pieces(system)
         self._tenth = rows.subset("validation", _TENTH)
-        self._weights, self._weights_of_tenth = (
-            np.concatenate([piece.weights for piece in some.pieces(system)]) for some in (rows, self._tenth)
-        )
-        per_coefficient = rows.n_rows / system.n_coefficients
-        self._judges_by_tenth = system.n_coefficients >= _JUDGED_BY_TENTH or per_coefficient >= VERY_MANY_ROWS
+        self._left_out = LeftOutRows(system, self._pieces)
         self.grid = PenaltyGrid()
         self._best, self._lam, self._progress = PenaltyOptimum(constant), math.nan, SearchProgress()
         self._directions = CholeskyDirection(system, cheap=curvature_is_cheap(system.objective, rows.block))
@@ -368,17 +414,22 @@ class SampledPath(PenaltyPath):
         yield None
         k, model = self._first()
         for _ in range(_MOST_CHOICES if self.system.objective.alpha is None else 0):
-            found = yield from self._minimise(lam_at(k), model, _NEAR)
+            yield from self._minimise(lam_at(k), model, _NEAR)
             before = k
-            k, model = yield from self._choose(k, found.model, self._directions.curvature_at.sums)
+            if self._left_out.reads_all:
+                yield None
+            k, model = self._choose(k)
             if abs(k - before) <= 1:
                 break
         given = self.system.objective.alpha
         self._lam = lam_at(k) if given is None else self._given
         found = yield from self._minimise(self._lam, model, EXACT)
-        left: RowLosses = yield LeaveOneOut(self.system, found.model, self._directions.factors.inverse())
-        self._loss = mean(left.losses, self._weights)
-        self._best = PenaltyOptimum(found.model, self._lam, left.losses, found.decrement)
+        if self._left_out.reads_all:
+            yield None
+        at, inverse = self._directions.curvature_at, self._directions.factors.inverse()
+        left = self._left_out.at(found.model, found.model - at.model, at.sums, inverse)
+        self._loss, sample = left.mean, self._left_out.sample
+        self._best = PenaltyOptimum(found.model, self._lam, left.losses, found.decrement, sample, is_sample=True)
 
     def has_finite_optimum(self) -> bool:
         """Whether a finite optimum without a penalty was proved to exist."""
@@ -409,17 +460,17 @@ class SampledPath(PenaltyPath):
         problem = Problem(self.system, self.system.penalties(lam), self._pieces.n_rows)
         return (yield from minimise(problem, start, tol, self._directions, progress=self._progress))
 
-    def _choose(self, first: int, model: Array, sums: SecondOrder) -> Generator[RowSum | None, Any, tuple[int, Array]]:
+    def _choose(self, first: int) -> tuple[int, Array]:
         """The penalty with the least leave-one-out loss, and its optimum to second order."""
-        self.grid, models = PenaltyGrid(first), dict[int, Array]()
+        curved, models = self._directions.curvature_at, dict[int, Array]()
+        sums, at = curved.sums, curved.model
+        self.grid = PenaltyGrid(first)
         self.grid.set_lowest(sums.curvature)
         while (k := self.grid.next()) is not None:
             penalties = self.system.penalties(lam_at(k))
-            factors = Factors.of(sums.curvature, penalties, model.shape[1])
-            at = Point.of(sums, model, penalties)
-            models[k] = model - factors.solve(at.gradient)
-            request = LeaveOneOut(self.system, models[k], factors.inverse())
-            left: RowLosses = self._tenth.sum(request) if self._judges_by_tenth else (yield request)
-            weights = self._weights_of_tenth if self._judges_by_tenth else self._weights
-            self.grid.record(k, mean(left.losses, weights), standard_error(left.losses, weights))
+            factors = Factors.of(sums.curvature, penalties, at.shape[1])
+            step = -factors.solve(Point.of(sums, at, penalties).gradient)
+            models[k] = at + step
+            left = self._left_out.at(models[k], step, sums, factors.inverse())
+            self.grid.record(k, left.mean, left.error)
         return self.grid.best, models[self.grid.best]

@@ -286,11 +286,10 @@ class ExactInMemory(ExactPhase):
         best, objective, memory = state.path.best, state.objective, _memory(state)
         block = memory.block
         used = block.all_used()
-        kind: LossEstimator = "leave-one-out"
-        if best.rows is not None:
-            kind, used = "cross-validation", used[best.rows]
-        places = np.arange(0, used.size, -(-used.size // _JUDGED))
-        rows, total = used[places], state.weight
+        kind: LossEstimator = "cross-validation" if best.by_folds else "leave-one-out"
+        known = used if best.rows is None else used[best.rows]
+        places = np.arange(0, known.size, -(-known.size // _JUDGED))
+        rows, total = known[places], state.weight
         labels, weights = block.labels[rows], memory.frequency * block.weights_of(rows)
         if best.losses.size:
             losses, of_constant = best.losses[places], losses_of_constant(objective, labels, weights, left_out=True)
@@ -300,7 +299,9 @@ class ExactInMemory(ExactPhase):
             model = self.solution(state)
             scores = np.asarray(block.rows.matrix(rows) @ model.coef.T) + model.intercept
             losses = derivatives(objective, scores, labels).losses
-        noise = _standard_error(losses, weights) * float(np.sqrt(rows.size / used.size))
+        # Losses of a sample have the error of its mean; the estimated loss is that of all rows, or of those of folds.
+        estimated = known.size if best.by_folds else used.size
+        noise = _standard_error(losses, weights) * float(np.sqrt(rows.size / estimated))
         # Another sample of as many rows would give another model: see `FIT_VARIANCE`.
         wider = float(np.sqrt(1.0 + FIT_VARIANCE * min(best.model.size / total, 1.0)))
         return Judgement(
