@@ -3,13 +3,13 @@
 import math
 from dataclasses import replace
 from functools import cached_property
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from sgdone.interfaces.objective import Model, Objective, mean
+from sgdone.interfaces.objective import Model, Objective, mean, standard_error
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, minimise
 from sgdone.newton.counted_work import factorises, is_least_squares
 from sgdone.newton.fold_path import FoldPath
@@ -135,8 +135,8 @@ def best_of_least_squares(sums: SecondOrder, shape: tuple[int, ...]) -> int:
     return int(ks[found <= (1.0 + tied) * found.min()].max(initial=_FIRST_LOWEST)) if spectrum.size else FIRST_EXPONENT
 
 
-#: Decrement at which one more step is so close to the optimum that the leave-one-out loss there is that of the optimum.
-_NEAR = 1e-4
+#: Decrement at which the leave-one-out loss is that of the optimum.
+_NEAR = 1e-6
 #: Coefficients up to which the curvatures of all penalties are kept, to start from: beyond, only the last one.
 _MOST_KEPT = 1000
 #: Products of a curvature that cost no more than calling NumPy does: it is then evaluated at each point.
@@ -148,6 +148,22 @@ _SINGLE = 1e-5
 _FINITE = 0.5
 #: Share of the loss of a constant prediction that a model has at least that is as good as constant.
 _AS_GOOD = 0.9
+#: Where rows are separated: summed leave-one-out loss, in rows, below which smaller penalties only make sure predictions
+#: surer; and paired standard errors that a penalty must gain over the next larger one for a smaller one to be tried. A
+#: single row gains one of them, whatever it gains.
+_HARDLY_ANY, _CLEAR_GAIN = 0.01, 1.5
+#: Leave-one-out loss below which a row is predicted without an error, at equal chances; powers of ten by which a penalty
+#: is divided at most at once while there are no such errors; and the share of rows on the wrong side up to which it is
+#: divided by ten, and the paired standard errors that this must gain.
+_NO_ERROR, _MOST_AT_ONCE, _FEW_MISSES, _SURE_GAIN = math.log(2.0), 4.0, 0.02, 5.0
+
+
+class _Reached(NamedTuple):
+    """A model near the optimum of a penalty, the sums there, and the optimum's derivative in log λ if it is known."""
+
+    model: Array
+    sums: SecondOrder
+    derivative: Array | None = None
 
 
 @final
@@ -163,7 +179,9 @@ class ExactPath(PenaltyPath):
         self._start = start
         self._factors: Factors | None = None
         self._least: tuple[Array, Array] | None = None
-        self._known = dict[int, tuple[Array, SecondOrder]]()
+        self._known = dict[int, _Reached]()
+        #: Rows on the wrong side at the last penalty, and whether smaller penalties than that make no difference.
+        self._misses, self._is_settled = math.inf, False
         self._progress, self._lam = SearchProgress(), math.nan
 
     @property
@@ -184,8 +202,10 @@ class ExactPath(PenaltyPath):
         given = self.objective.alpha
         if given is None:
             yield from self._choose_first()
-            while (k := self.grid.next()) is not None:
+            k = self.grid.next()
+            while k is not None:
                 yield from self._near_optimum(k, lam_at(k))
+                k = self._next(k)
             best = self.optima[self.grid.best]
             yield from self._optimum(self.grid.best, best.lam, best.model, best.losses)
         else:
@@ -222,25 +242,79 @@ class ExactPath(PenaltyPath):
         if not np.isfinite(sums.loss):
             raise OverflowError("the loss of the start is too large")
         self.grid.first = best_of_least_squares(sums, self._start.shape)
-        self._known[self.grid.first] = self._start, sums
+        self._known[self.grid.first] = _Reached(self._start, sums)
 
     def _near_optimum(self, k: int, lam: float) -> Readings:
         """Come close to the optimum, and estimate the loss of new rows there."""
         nearest = min(self._known, key=lambda other: (abs(other - k), other), default=None)
-        start, known = (self._start, None) if nearest is None else self._known[nearest]
+        start, known = self._start_for(k, nearest)
         directions, problem, at = self._directions_at(lam), self._problem(lam), self._progress
         found: SearchResult = yield from minimise(problem, start, _NEAR, directions, known=known, progress=at)
         self._factors, curved = directions.factors, directions.curvature_at
         if found.model.size > _MOST_KEPT:
             self._known.clear()
-        self._known[k] = curved.model, curved.sums
+        # At the optimum g + λw = 0, so that dw/d log λ = −H⁻¹λw.
+        derivative = -directions.factors.solve(curved.gradient - curved.sums.gradient)
+        self._known[k] = _Reached(found.model, curved.sums, derivative)
         inverse = directions.factors.inverse()
-        left: RowLosses = yield LeaveOneOut(self.system, found.model, inverse, directions.single)
+        left: RowLosses = yield LeaveOneOut(self.system, curved.model, inverse, directions.single)
         self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan)
         self.grid.record(k, mean(left.losses, self._weights))
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
         self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))
+        self._recognise_separation(k, curved.sums.misses)
+
+    def _start_for(self, k: int, nearest: int | None) -> tuple[Array, SecondOrder | None]:
+        """The model to start from, and its sums if they are known."""
+        if nearest is None:
+            return self._start, None
+        near, behind = self._known[nearest], self._known.get(2 * nearest - k)
+        if near.derivative is None:
+            return near.model, near.sums
+        ahead = math.log(lam_at(k) / lam_at(nearest))
+        found = near.model + ahead * near.derivative
+        if behind is not None and behind.derivative is not None:
+            found += behind.model - (near.model - ahead * near.derivative)
+        return found, None
+
+    def _next(self, k: int) -> int | None:
+        """The next penalty to try after k; None if the best is known."""
+        if self._is_settled:
+            return None
+        if k == self.grid.best and self._misses <= _FEW_MISSES * self.pieces.n_rows:
+            far = max(k - self._stride(k), math.ceil(self.grid.lowest))
+            if far < k - 1:
+                return far
+        return self.grid.next()
+
+    def _stride(self, k: int) -> int:
+        """Half powers of ten to the next penalty, where few rows are on the wrong side.
+
+        Without leave-one-out errors the loss is about proportional to the penalty, and the next one leaves hardly any
+        of it. Otherwise a power of ten is divided at once as long as that is clearly a gain.
+        """
+        losses = self.optima[k].losses
+        if losses.max() < _NO_ERROR:
+            decades = math.log10(float(losses @ self._weights) / _HARDLY_ANY)
+            return math.ceil(2.0 * min(decades, _MOST_AT_ONCE))
+        larger = min((other for other in self.optima if other > k), default=None)
+        return 2 if larger is not None and self._gains(k, larger, _SURE_GAIN) else 1
+
+    def _gains(self, k: int, larger: int, errors: float) -> bool:
+        """Whether the loss at k is smaller than at a larger penalty, by this number of paired standard errors."""
+        gain = self.optima[larger].losses - self.optima[k].losses
+        return mean(gain, self._weights) > errors * standard_error(gain, self._weights)
+
+    def _recognise_separation(self, k: int, misses: float) -> None:
+        """End the search where rows are separated and smaller penalties do not clearly predict new ones better."""
+        self._misses = misses if self.objective.loss.fades else math.inf
+        if self._misses > 0:
+            return
+        if float(self.optima[k].losses @ self._weights) <= _HARDLY_ANY:
+            self.grid.lowest, self._is_settled = k, True
+        elif k + 1 in self.optima and not self._gains(k, k + 1, _CLEAR_GAIN):
+            self.grid.lowest = k
 
     def _optimum(self, k: int, lam: float, model: Array, losses: Array) -> Readings:
         """The exact optimum."""

@@ -71,6 +71,8 @@ class ExactState:
     readings: SearchRunner = field(init=False)
     steps: int = 0
     judgement: Judgement | None = None
+    #: Whether a model on the way predicted all rows without error: its coefficients prove that they are separated.
+    is_separated: bool = False
 
     def __post_init__(self) -> None:
         self.readings = SearchRunner(self.rows, self.path.evaluations(), each_counts=self.each_counts)
@@ -122,6 +124,8 @@ class ExactPhase(Method):
         if request is not None and request.is_evaluation:
             state.path.evaluated = Evaluated.of(value, state.n_used, state.objective)
         found = state.path.evaluated
+        if found.error == 0.0 and _can_be_separated(state.objective):
+            state.is_separated = True
         return Report(
             first,
             further_reads=state.n_rows,
@@ -164,9 +168,11 @@ class ExactPhase(Method):
         return "; ".join(filter(None, (*parts, state.path.remark)))
 
     def evidence(self, state: ExactState) -> dict[str, Any]:
-        """The judgement, and the penalty."""
+        """The judgement, the penalty, and whether the classes are separated."""
         judgement = state.judgement
         found: dict[str, Any] = {"alpha": self.objective(state).alpha}
+        if state.is_separated:
+            found |= {"separation": "complete", "separable_rows": state.n_used}
         return found if judgement is None else found | judgement.evidence | {"decrement": judgement.decrement}
 
     def __str__(self) -> str:
@@ -276,7 +282,9 @@ class ExactInMemory(ExactPhase):
     def evidence(self, state: ExactState) -> dict[str, Any]:
         """The judgement, the penalty, and whether a finite optimum without a penalty was proved to exist."""
         found = super().evidence(state)
-        return found if state.judgement is None else found | {"has_finite_optimum": state.path.has_finite_optimum()}
+        if state.judgement is None:
+            return found
+        return found | {"has_finite_optimum": not state.is_separated and state.path.has_finite_optimum()}
 
     def _judge(self, state: ExactState) -> Judgement:
         """The estimated loss of new rows; its error, and the loss of a constant prediction, from some of the rows."""
@@ -373,6 +381,11 @@ class ExactFromDisk(ExactPhase):
         """Validation loss of the previous phase, and Newton's decrement."""
         before = state.before or Judgement(float("nan"))
         return replace(before, gain=0.0, gain_error=0.0, decrement=state.path.best.decrement)
+
+
+def _can_be_separated(objective: Objective) -> bool:
+    """Whether a model without errors has no finite optimum near it: the loss falls as all its scores grow."""
+    return objective.loss.fades and not objective.center and objective.predicts in ("two_classes", "softmax")
 
 
 def _memory(state: ExactState) -> MemoryRows:
