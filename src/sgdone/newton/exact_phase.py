@@ -45,6 +45,9 @@ _PASSES = 50.0
 _HEAD_START, _SMALL = 1.5, 20_000
 #: Largest cost of the exact phase after another one, relative to what was spent.
 _MOST_WORK = 10.0
+#: Share of the loss of a constant prediction below which classes are nearly separated: there the steps of SGD, which
+#: grow margins ever more slowly, take many passes.
+_NEARLY_SEPARATED = 0.1
 #: Rows from which the error of the loss is estimated.
 _JUDGED = 32768
 
@@ -224,6 +227,10 @@ class ExactInMemory(ExactPhase):
             return self.replaces_bank(objective, stream, stop)
         return self.follows_bank(objective, stream, before.method, before.state)
 
+    def takes_over(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase) -> bool:
+        """Whether the classes are nearly separated, and factors are possible."""
+        return factorises(objective, stream.block) and _is_nearly_separated(objective, before)
+
     def replaces_bank(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
         """Whether it is expected to cost less than the bank, and no budget is too small for it."""
         block = stream.block
@@ -352,6 +359,10 @@ class ExactFromDisk(ExactPhase):
         spent = reading_work(stream.block, n_rows) + before.method.work(before.state)
         return exact_work_from_disk(objective, stream.block, n_rows) <= spent
 
+    def takes_over(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase) -> bool:
+        """Whether the classes are nearly separated."""
+        return _is_nearly_separated(objective, before)
+
     def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
         """Whether it has converged: then its model is the minimum of the same objective, on many rows."""
         return ended.status is Status.CONVERGED
@@ -381,6 +392,14 @@ class ExactFromDisk(ExactPhase):
         """Validation loss of the previous phase, and Newton's decrement."""
         before = state.before or Judgement(float("nan"))
         return replace(before, gain=0.0, gain_error=0.0, decrement=state.path.best.decrement)
+
+
+def _is_nearly_separated(objective: Objective, before: EndedPhase) -> bool:
+    """Whether validation rows are predicted almost without loss."""
+    judgement = before.method.judgement(before.state)
+    if judgement is None or not _can_be_separated(objective):
+        return False
+    return judgement.loss <= _NEARLY_SEPARATED * judgement.constant_loss
 
 
 def _can_be_separated(objective: Objective) -> bool:
