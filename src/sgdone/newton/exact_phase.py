@@ -385,13 +385,16 @@ class ExactFromDisk(ExactPhase):
         return main.continue_at(FoundModel(main, self.solution(state), state.objective, alpha, state.units), last)
 
     def summary(self, state: ExactState) -> str:
-        """The validation loss, as text."""
-        return "" if state.before is None else state.before.loss_text
+        """The estimated loss of new rows, as text."""
+        known = state.judgement or state.before
+        return "" if known is None else known.loss_text
 
     def _judge(self, state: ExactState) -> Judgement:
-        """Validation loss of the previous phase, and Newton's decrement."""
-        before = state.before or Judgement(float("nan"))
-        return replace(before, gain=0.0, gain_error=0.0, decrement=state.path.best.decrement)
+        """Newton's decrement, and the leave-one-out loss if it is known; otherwise that of the phase before."""
+        path, judgement = state.path, state.before or Judgement(float("nan"))
+        if isinstance(path, SummedPath) and path.loss_error == path.loss_error:
+            judgement = replace(judgement, loss=path.loss, loss_error=path.loss_error, estimated_by="leave-one-out")
+        return replace(judgement, gain=0.0, gain_error=0.0, decrement=path.best.decrement)
 
 
 def _is_nearly_separated(objective: Objective, before: EndedPhase) -> bool:
