@@ -105,6 +105,8 @@ def _checked(
     # The intercept of centred rows is determined elsewhere.
     if mode is False or objective.center or not objective.loss.fades or verdict.status in _ON_THE_WAY:
         return result
+    if mode == "fast" and verdict.evidence.get("separation") == "complete":
+        return with_known_separation(result, X.shape[0])
     # A fit that has not read all rows leaves the question to the penalty.
     if mode == "fast" and not unpenalised and (n_outputs > 1 or verdict.passes < 1):
         return result
@@ -123,6 +125,18 @@ def _checked(
         if found is not None:
             return replace(result, verdict=_with(verdict, found, unpenalised))
     return result
+
+
+def with_known_separation(result: Result, n_rows: int) -> Result:
+    """The same result, its verdict saying that the classes are separated if the fit has found a model without errors.
+
+    The coefficients of that model are the proof, also with several classes: their differences separate each pair.
+    """
+    verdict = result.verdict
+    if verdict.evidence.get("separation") != "complete" or verdict.status in _ON_THE_WAY:
+        return result
+    rows = int(verdict.evidence["separable_rows"])
+    return replace(result, verdict=_with(verdict, _Answer("complete", rows, rows, []), _is_unpenalised(result, n_rows)))
 
 
 def _separation(

@@ -28,6 +28,7 @@ from sgdone.fit.fit import FitProblem, TrainedModels, TrainingRows
 from sgdone.fit.followers import ProgressHook
 from sgdone.fit.labels import ClassNumbers, NewClassError, labels_of, refuse_balanced, targets
 from sgdone.fit.loaded_rows import LoadedRows, with_all_columns
+from sgdone.fit.optimum_check import with_known_separation
 from sgdone.fit.options import FitOptions
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.machine import interruption
@@ -301,6 +302,8 @@ class _BlockFit:
             else:
                 columns.take_from(encoder)
             results = [with_all_columns(result, numbers) for result in results]
+            if options.is_classifier and options.parameters["check_optimum"] is not False:
+                results = [with_known_separation(result, source.n_rows or 0) for result in results]
             return TrainedModels(results, *features_measured(results[0].state.units))
 
         try:

@@ -133,6 +133,7 @@ class Method(ABC):
         once          start, start_after (another phase), resume (another run) or restored (a snapshot)
         a pass        begin_pass
         a chunk       next_pause, prepare, advance, between, then margins for the trace
+        a pass        takes_over                            of an optional phase
         a checkpoint  stored
         once          end, is_better (of an optional phase), solution
         once          review, summary, evidence, objective  for the verdict and the result
@@ -184,6 +185,10 @@ class Method(ABC):
     def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase | None) -> bool:
         """Whether it is expected to gain more than it costs, by counted work, after the phase before it."""
         return before is None
+
+    def takes_over(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase) -> bool:
+        """Whether it is to go on in place of a phase that still runs, and that was evaluated at the end of a pass."""
+        return False
 
     def rule(self, stop: StopRule) -> StopRule:
         """The rule that ends the phase, given the rule of the run."""

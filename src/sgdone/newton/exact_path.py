@@ -149,8 +149,8 @@ def best_of_least_squares(sums: SecondOrder, shape: tuple[int, ...]) -> int:
     return int(ks[found <= (1.0 + tied) * found.min()].max(initial=_FIRST_LOWEST)) if spectrum.size else FIRST_EXPONENT
 
 
-#: Decrement at which one more step is so close to the optimum that the leave-one-out loss there is that of the optimum.
-_NEAR = 1e-4
+#: Decrement at which the leave-one-out loss is that of the optimum.
+_NEAR = 1e-6
 #: Coefficients up to which the curvatures of all penalties are kept, to start from: beyond, only the last one.
 _MOST_KEPT = 1000
 #: Penalty per row from which single precision is enough for curvatures: their largest eigenvalue is at most about the
@@ -160,6 +160,22 @@ _SINGLE = 1e-5
 _FINITE = 0.5
 #: Share of the loss of a constant prediction that a model has at least that is as good as constant.
 _AS_GOOD = 0.9
+#: Where rows are separated: summed leave-one-out loss, in rows, below which smaller penalties hardly change predictions;
+#: and paired standard errors that a penalty must gain over the next larger one for a smaller one to be tried. A single
+#: row gains one of them, whatever it gains.
+_HARDLY_ANY, _CLEAR_GAIN = 0.01, 1.5
+#: Leave-one-out loss below which a row is predicted without an error, at equal chances; powers of ten by which a
+#: penalty is divided at most at once while there are no such errors; share of rows on the wrong side up to which it is
+#: divided by ten, and the paired standard errors that this must gain.
+_NO_ERROR, _MOST_AT_ONCE, _FEW_MISSES, _SURE_GAIN = math.log(2.0), 4.0, 0.02, 5.0
+
+
+class _Reached(NamedTuple):
+    """A model near the optimum of a penalty, the sums there, and the optimum's derivative in log λ if it is known."""
+
+    model: Array
+    sums: SecondOrder
+    derivative: Array | None = None
 
 
 #: Rows that are left out of many: what this adds to a loss is a small part of it, and known to a few per cent. There
@@ -197,6 +213,10 @@ class LeftOutRows:
     def _weights(self) -> Array:
         return np.concatenate([piece.weights for piece in self._judged])
 
+    def error(self, values: Array) -> float:
+        """Standard error of the mean over all rows, from values of the rows that are left out."""
+        return standard_error(values, self._weights, self._pieces.n_rows)
+
     @property
     def reads_all(self) -> bool:
         """Whether all rows are read."""
@@ -205,7 +225,7 @@ class LeftOutRows:
     def at(self, model: Array, step: Array, sums: SecondOrder, inverse: Array, *, single: bool = False) -> LeftOut:
         """Losses at a model that is a ``step`` away from where ``sums`` were evaluated, with H⁻¹ at the model."""
         left = leave_one_out(self._system.objective, self._judged, model, inverse, single=single)
-        error = standard_error(left.losses, self._weights, self._pieces.n_rows)
+        error = self.error(left.losses)
         if self.sample is None:
             return LeftOut(left.losses, mean(left.losses, self._weights), error)
         flat = step.T.ravel()
@@ -225,10 +245,13 @@ class ExactPath(PenaltyPath):
         self.grid: PenaltyGrid = PenaltyGrid()
         self.optima = dict[int, PenaltyOptimum]()
         self._start = start
-        self._left_out = LeftOutRows(system, pieces)
+        self._left_out, self._left = LeftOutRows(system, pieces), dict[int, LeftOut]()
+        self._total_weight = pieces.frequency * pieces.block.total_weight
         self._factors: Factors | None = None
         self._least: tuple[Array, Array] | None = None
-        self._known = dict[int, tuple[Array, SecondOrder]]()
+        self._known = dict[int, _Reached]()
+        #: Rows on the wrong side at the last penalty, and whether smaller penalties than that make no difference.
+        self._misses, self._is_settled = math.inf, False
         self._progress, self._lam = SearchProgress(), math.nan
 
     @property
@@ -249,12 +272,14 @@ class ExactPath(PenaltyPath):
         given = self.objective.alpha
         if given is None:
             yield from self._choose_first()
-            while (k := self.grid.next()) is not None:
+            k = self.grid.next()
+            while k is not None:
                 yield from self._near_optimum(k, lam_at(k))
+                k = self._next(k)
             best = self.optima[self.grid.best]
             yield from self._optimum(self.grid.best, best)
         else:
-            yield from self._near_optimum(0, given * self.pieces.frequency * self.pieces.block.total_weight)
+            yield from self._near_optimum(0, given * self._total_weight)
             best = self.optima[0]
             yield from self._optimum(0, best)
 
@@ -281,27 +306,82 @@ class ExactPath(PenaltyPath):
         if not np.isfinite(sums.loss):
             raise OverflowError("the loss of the start is too large")
         self.grid.first = best_of_least_squares(sums, self._start.shape)
-        self._known[self.grid.first] = self._start, sums
+        self._known[self.grid.first] = _Reached(self._start, sums)
 
     def _near_optimum(self, k: int, lam: float) -> Readings:
         """Come close to the optimum, and estimate the loss of new rows there."""
         nearest = min(self._known, key=lambda other: (abs(other - k), other), default=None)
-        start, known = (self._start, None) if nearest is None else self._known[nearest]
+        start, known = self._start_for(k, nearest)
         directions, problem, at = self._directions_at(lam), self._problem(lam), self._progress
         found: SearchResult = yield from minimise(problem, start, _NEAR, directions, known=known, progress=at)
         self._factors, curved = directions.factors, directions.curvature_at
         if found.model.size > _MOST_KEPT:
             self._known.clear()
-        self._known[k] = curved.model, curved.sums
+        # At the optimum g + λw = 0, so that dw/d log λ = −H⁻¹λw.
+        derivative = -directions.factors.solve(curved.gradient - curved.sums.gradient)
+        self._known[k] = _Reached(found.model, curved.sums, derivative)
         if self._left_out.reads_all:
             yield None
-        step, inverse = found.model - found.at.model, directions.factors.inverse()
-        left = self._left_out.at(found.model, step, found.at.sums, inverse, single=directions.single)
+        inverse, here = directions.factors.inverse(), np.zeros_like(curved.model)
+        left = self._left_out.at(curved.model, here, curved.sums, inverse, single=directions.single)
         self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan, self._left_out.sample, is_sample=True)
+        self._left[k] = left
         self.grid.record(k, left.mean, left.error)
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
         self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))
+        self._recognise_separation(k, curved.sums.misses)
+
+    def _start_for(self, k: int, nearest: int | None) -> tuple[Array, SecondOrder | None]:
+        """The model to start from, and its sums if they are known."""
+        if nearest is None:
+            return self._start, None
+        near, behind = self._known[nearest], self._known.get(2 * nearest - k)
+        if near.derivative is None:
+            return near.model, near.sums
+        ahead = math.log(lam_at(k) / lam_at(nearest))
+        found = near.model + ahead * near.derivative
+        if behind is not None and behind.derivative is not None:
+            found += behind.model - (near.model - ahead * near.derivative)
+        return found, None
+
+    def _next(self, k: int) -> int | None:
+        """The next penalty to try after k; None if the best is known."""
+        if self._is_settled:
+            return None
+        if k == self.grid.best and self._misses <= _FEW_MISSES * self.pieces.n_rows:
+            far = max(k - self._stride(k), math.ceil(self.grid.lowest))
+            if far < k - 1:
+                return far
+        return self.grid.next()
+
+    def _stride(self, k: int) -> int:
+        """Half powers of ten to the next penalty, where few rows are on the wrong side.
+
+        Without leave-one-out errors the loss is about proportional to the penalty, and the next one leaves hardly any
+        of it. Otherwise a power of ten is divided at once as long as that is clearly a gain.
+        """
+        left = self._left[k]
+        if left.losses.max() < _NO_ERROR:
+            decades = math.log10(left.mean * self._total_weight / _HARDLY_ANY)
+            return math.ceil(2.0 * min(decades, _MOST_AT_ONCE))
+        larger = min((other for other in self.optima if other > k), default=None)
+        return 2 if larger is not None and self._gains(k, larger, _SURE_GAIN) else 1
+
+    def _gains(self, k: int, larger: int, errors: float) -> bool:
+        """Whether the loss at k is smaller than at a larger penalty, by this number of paired standard errors."""
+        gain = self._left[larger].mean - self._left[k].mean
+        return gain > errors * self._left_out.error(self._left[larger].losses - self._left[k].losses)
+
+    def _recognise_separation(self, k: int, misses: float) -> None:
+        """End the search where rows are separated and smaller penalties do not clearly predict new ones better."""
+        self._misses = misses if self.objective.loss.fades else math.inf
+        if self._misses > 0:
+            return
+        if self._left[k].mean * self._total_weight <= _HARDLY_ANY:
+            self.grid.lowest, self._is_settled = k, True
+        elif k + 1 in self.optima and not self._gains(k, k + 1, _CLEAR_GAIN):
+            self.grid.lowest = k
 
     def _optimum(self, k: int, near: PenaltyOptimum) -> Readings:
         """The exact optimum."""
@@ -365,8 +445,9 @@ def _has_finite_optimum(system: System, pieces: BlockPieces, curvature: Array, g
 
 #: Rows for each coefficient, and of the rarest class, in a tenth of the rows that is used for all of them.
 _ENOUGH_FOR_TENTH, _LEAST_OF_CLASS = 5, 50
-#: Key of the hash by which a tenth of the rows is chosen, and decrement up to which its optimum is found.
-_TENTH, _ROUGH = 0, 0.1
+#: Key of the hash by which a tenth of the rows is chosen, and decrement up to which optima are found from which others
+#: are one Newton step away.
+_TENTH, _ROUGH = 0, 0.01
 #: Times that the penalty is chosen, as long as it moves by more than the optimum to second order can be trusted for.
 _MOST_CHOICES = 3
 
@@ -385,6 +466,7 @@ class SampledPath(PenaltyPath):
         self._left_out = LeftOutRows(system, self._pieces)
         self.grid = PenaltyGrid()
         self._best, self._lam, self._progress = PenaltyOptimum(constant), math.nan, SearchProgress()
+        self._instead: ExactPath | None = None
         self._directions = CholeskyDirection(system, cheap=curvature_is_cheap(system.objective, rows.block))
 
     @staticmethod
@@ -406,15 +488,23 @@ class SampledPath(PenaltyPath):
     @property
     def best(self) -> PenaltyOptimum:
         """The optimum; before it is known, the current model of the search."""
+        if self._instead is not None:
+            return self._instead.best
         found = self._progress.model
         return self._best if found is None or self._best.losses.size else PenaltyOptimum(found, self._lam)
 
     def evaluations(self) -> Readings:
         """Find the optimum; yields before each reading of all rows."""
         yield None
-        k, model = self._first()
+        k, model, misses = self._first()
+        if misses <= _FEW_MISSES * self._tenth.n_rows and self.system.objective.loss.fades:
+            # Nearly separated: optima of other penalties are far from this one.
+            self._instead = ExactPath(self.system, self._pieces, model)
+            yield from self._instead.evaluations()
+            self._best, self._loss, self.grid = self._instead.best, self._instead.loss, self._instead.grid
+            return
         for _ in range(_MOST_CHOICES if self.system.objective.alpha is None else 0):
-            yield from self._minimise(lam_at(k), model, _NEAR)
+            yield from self._minimise(lam_at(k), model, _ROUGH)
             before = k
             if self._left_out.reads_all:
                 yield None
@@ -433,6 +523,8 @@ class SampledPath(PenaltyPath):
 
     def has_finite_optimum(self) -> bool:
         """Whether a finite optimum without a penalty was proved to exist."""
+        if self._instead is not None:
+            return self._instead.has_finite_optimum()
         if self.system.objective.predicts != "two_classes" or not self._best.losses.size:
             return False
         sums = self._directions.curvature_at.sums
@@ -443,8 +535,8 @@ class SampledPath(PenaltyPath):
         """The given penalty."""
         return self.system.objective.known_alpha * self._rows.frequency * self._rows.block.total_weight
 
-    def _first(self) -> tuple[int, Array]:
-        """A first penalty, that of least squares at a constant prediction of the tenth, and its optimum there."""
+    def _first(self) -> tuple[int, Array, float]:
+        """A first penalty, that of least squares at a constant prediction of the tenth, its optimum, and its errors."""
         constant = self._best.model
         sums: SecondOrder = self._tenth.sum(SecondOrderAt(self.system, constant))
         if not np.isfinite(sums.loss):
@@ -454,7 +546,7 @@ class SampledPath(PenaltyPath):
         problem = Problem(self.system, self.system.penalties(0.1 * lam), self._tenth.n_rows)
         search = minimise(problem, constant, _ROUGH, CholeskyDirection(self.system))
         found: SearchResult = run_search(self._tenth, search)
-        return k, found.model
+        return k, found.model, found.at.sums.misses
 
     def _minimise(self, lam: float, start: Array, tol: float) -> Search:
         problem = Problem(self.system, self.system.penalties(lam), self._pieces.n_rows)

@@ -47,6 +47,9 @@ _PASSES = 50.0
 #: Largest cost of the exact phase relative to that of the bank. Where there are many more rows than coefficients, the
 #: seed of the bank makes little difference, and the exact phase is worth little more than what it saves.
 _MOST_WORK, _MOST_WORK_OF_MANY_ROWS = 10.0, 1.5
+#: Share of the loss of a constant prediction below which classes are nearly separated: there the steps of SGD, which
+#: grow margins ever more slowly, take many passes.
+_NEARLY_SEPARATED = 0.1
 #: Rows from which the error of the loss is estimated.
 _JUDGED = 32768
 
@@ -73,6 +76,8 @@ class ExactState:
     readings: SearchRunner = field(init=False)
     steps: int = 0
     judgement: Judgement | None = None
+    #: Whether a model on the way predicted all rows without error: its coefficients prove that they are separated.
+    is_separated: bool = False
 
     def __post_init__(self) -> None:
         self.readings = SearchRunner(self.rows, self.path.evaluations(), each_counts=self.each_counts)
@@ -124,6 +129,8 @@ class ExactPhase(Method):
         if request is not None and request.is_evaluation:
             state.path.evaluated = Evaluated.of(value, state.n_used, state.objective)
         found = state.path.evaluated
+        if found.error == 0.0 and _can_be_separated(state.objective):
+            state.is_separated = True
         return Report(
             first,
             further_reads=state.n_rows,
@@ -166,12 +173,14 @@ class ExactPhase(Method):
         return "; ".join(filter(None, (*parts, state.path.remark)))
 
     def evidence(self, state: ExactState) -> dict[str, Any]:
-        """The judgement, and the penalty with the losses of others that were tried."""
+        """The judgement, the penalty with losses of others that were tried, and whether the classes are separated."""
         judgement, losses = state.judgement, state.path.losses
         found: dict[str, Any] = {"alpha": self.objective(state).alpha}
         if state.objective.alpha is None and losses:
             tried = [[lam / state.weight, loss] for lam, loss in losses.items()]
             found |= {"alpha_chosen_by": state.path.compared_by, "alphas_tried": tried}
+        if state.is_separated:
+            found |= {"separation": "complete", "separable_rows": state.n_used}
         return found if judgement is None else found | judgement.evidence | {"decrement": judgement.decrement}
 
     def __str__(self) -> str:
@@ -222,6 +231,10 @@ class ExactInMemory(ExactPhase):
         if before is None:
             return self.replaces_bank(objective, stream, stop)
         return self.follows_bank(objective, stream, before.method, before.state)
+
+    def takes_over(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase) -> bool:
+        """Whether the classes are nearly separated, and factors are possible."""
+        return not uses_folds(objective, stream.block) and _is_nearly_separated(objective, before)
 
     def replaces_bank(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
         """Whether it costs little enough, by what is known before the first row is read, and no budget is too small.
@@ -279,7 +292,9 @@ class ExactInMemory(ExactPhase):
     def evidence(self, state: ExactState) -> dict[str, Any]:
         """The judgement, the penalty, and whether a finite optimum without a penalty was proved to exist."""
         found = super().evidence(state)
-        return found if state.judgement is None else found | {"has_finite_optimum": state.path.has_finite_optimum()}
+        if state.judgement is None:
+            return found
+        return found | {"has_finite_optimum": not state.is_separated and state.path.has_finite_optimum()}
 
     def _judge(self, state: ExactState) -> Judgement:
         """The estimated loss of new rows; its error, and the loss of a constant prediction, from some of the rows."""
@@ -348,6 +363,10 @@ class ExactFromDisk(ExactPhase):
         spent = reading_work(stream.block, n_rows) + before.method.work(before.state)
         return exact_work_from_disk(objective, stream.block, n_rows) <= spent
 
+    def takes_over(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase) -> bool:
+        """Whether the classes are nearly separated."""
+        return _is_nearly_separated(objective, before)
+
     def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
         """Whether it has converged: then its model is the minimum of the same objective, on many rows."""
         return ended.status is Status.CONVERGED
@@ -370,13 +389,29 @@ class ExactFromDisk(ExactPhase):
         return main.continue_at(FoundModel(main, self.solution(state), state.objective, alpha, state.units), last)
 
     def summary(self, state: ExactState) -> str:
-        """The validation loss, as text."""
-        return "" if state.before is None else state.before.loss_text
+        """The estimated loss of new rows, as text."""
+        known = state.judgement or state.before
+        return "" if known is None else known.loss_text
 
     def _judge(self, state: ExactState) -> Judgement:
-        """Validation loss of the previous phase, and Newton's decrement."""
-        before = state.before or Judgement(float("nan"))
-        return replace(before, gain=0.0, gain_error=0.0, decrement=state.path.best.decrement)
+        """Newton's decrement, and the leave-one-out loss if it is known; otherwise that of the phase before."""
+        path, judgement = state.path, state.before or Judgement(float("nan"))
+        if isinstance(path, SummedPath) and path.loss_error == path.loss_error:
+            judgement = replace(judgement, loss=path.loss, loss_error=path.loss_error, estimated_by="leave-one-out")
+        return replace(judgement, gain=0.0, gain_error=0.0, decrement=path.best.decrement)
+
+
+def _is_nearly_separated(objective: Objective, before: EndedPhase) -> bool:
+    """Whether validation rows are predicted almost without loss."""
+    judgement = before.method.judgement(before.state)
+    if judgement is None or not _can_be_separated(objective):
+        return False
+    return judgement.loss <= _NEARLY_SEPARATED * judgement.constant_loss
+
+
+def _can_be_separated(objective: Objective) -> bool:
+    """Whether a model without errors has no finite optimum near it: the loss falls as all its scores grow."""
+    return objective.loss.fades and not objective.center and objective.predicts in ("two_classes", "softmax")
 
 
 def _memory(state: ExactState) -> MemoryRows:

@@ -109,7 +109,7 @@ class Problem:
         if self.system.objective.is_regression or tol > _ROUGH:
             return wanted
         # Where all rows are predicted almost without loss, little of it matters.
-        return wanted * min(1.0, _LITTLE * at.value) ** 2
+        return wanted * min(1.0, _LITTLE * at.value)
 
 
 @final

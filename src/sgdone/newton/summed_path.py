@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sgdone import newton
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, together
 from sgdone.newton.counted_work import ROWS_PER_COEFFICIENT, has_likelihood
-from sgdone.newton.penalty_path import PenaltyOptimum, PenaltyPath, Readings
+from sgdone.newton.penalty_path import PenaltyOptimum, PenaltyPath, Readings, leave_one_out
 from sgdone.newton.search import MOST_SUMMED, CholeskyDirection, ConjugateGradients, Directions, Factors, Point, Search
-from sgdone.sums.row_sum import ArraySum, RowSum, SubsetSum
+from sgdone.sums.row_sum import SHARED, ArraySum, ReadableRows, RowSum, SubsetSum, message
 from sgdone.sums.second_order import LossesAt, SecondOrder, SecondOrderAt
 from sgdone.sums.system import System
 
@@ -29,6 +29,9 @@ LAMS = 10.0 ** (np.arange(-6, 9) / 2.0)
 _RESIDUAL, _ROUGH_RESIDUAL, _MOST_PRODUCTS = 0.1, 0.3, 50
 #: Test for separated classes: shares of the penalty, and of rows that the minimum may be wrong about.
 _SMALLER_PENALTIES, _FEW_MISSES = (1e-3, 1e-6), 0.02
+#: Where few rows are on the wrong side: shares of a penalty that may be tried after it, and the least one; the loss, in
+#: rows, that is not worth a smaller one; and the loss of a row that is predicted without an error, at equal chances.
+_SMALLER, _LEAST_SHARE, _HARDLY_ANY, _NO_ERROR = 10.0 ** -(np.arange(5) / 2.0), 1e-4, 0.01, np.log(2.0)
 #: Decrement up to which optima are found before the penalty is chosen: far below what penalties differ by. Validation
 #: losses are compared up to this share of the root of the number of rows, a hundredth of the noise of their sum.
 _ROUGH, _ROUGH_VALIDATION = 0.1, 0.01
@@ -72,6 +75,27 @@ class ChosenPenalty:
 
 
 @final
+@message
+@dataclass(frozen=True)
+class LeaveOneOutSums(RowSum):
+    """Sums of the losses of rows as if each had been left out, and of their squares; weight; and number of errors."""
+
+    system: System = field(metadata=SHARED)
+    model: Array = field(metadata=SHARED)
+    inverse: Array
+
+    def of(self, rows: ReadableRows) -> ArraySum | None:
+        """The sums over these rows."""
+        pieces = rows.pieces(self.system)
+        if not pieces.n_rows:
+            return None
+        losses = leave_one_out(self.system.objective, pieces, self.model, self.inverse).losses
+        weights = np.concatenate([piece.weights for piece in pieces])
+        errors = np.count_nonzero(losses >= _NO_ERROR)
+        return ArraySum(np.array([weights @ losses, weights @ losses**2, weights.sum(), errors]))
+
+
+@final
 class SummedPath(PenaltyPath):
     """The optimum at a penalty that is given, or chosen by sums over all rows, wherever they are.
 
@@ -97,6 +121,7 @@ class SummedPath(PenaltyPath):
         self.found: SearchResult | None = None
         #: Whether some direction classifies all rows without error.
         self.is_separated = False
+        self._loss_error = float("nan")
         #: Progress of the search at the penalty.
         self.progress = SearchProgress()
 
@@ -108,12 +133,50 @@ class SummedPath(PenaltyPath):
             known = sums
             if self._chooses:
                 chosen.lam = best_lam(self._problem.system, sums, chosen.start)
+                if sums.misses <= _FEW_MISSES * self._problem.n_rows and self.system.objective.loss.fades:
+                    yield from self._follow_separation(sums)
+                    known = None
         elif self._chooses:
             yield from choose(self._problem, chosen, self._unit, self._key)
         problem = self._problem.penalised(chosen.lam)
         self.found = yield from minimise(problem, chosen.model, EXACT, self.progress, known)
         if not self._is_near:
             self.is_separated = yield from separates(problem, self.found, chosen.lam)
+
+    def _follow_separation(self, sums: SecondOrder) -> Choice:
+        """Make the penalty smaller as long as rows that are left out are predicted better.
+
+        Where classes are nearly separated the optimum of a penalty is far from that of another one: each is tried near
+        the optimum of the one before.
+        """
+        chosen, system = self._chosen, self.system
+        known: SecondOrder | None = sums
+        best = ChosenPenalty(chosen.lam, chosen.start)
+        while True:
+            problem = self._problem.penalised(chosen.lam)
+            found: SearchResult = yield from minimise(problem, chosen.start, _FINE, chosen.progress, known)
+            at, known = found.at, None
+            factors = Factors.of(at.sums.curvature, problem.penalties, at.model.shape[1])
+            left: ArraySum = yield LeaveOneOutSums(system, at.model, factors.inverse())
+            total, squares, weight, errors = left.values.tolist()
+            if self._loss == self._loss and total >= weight * self._loss:
+                break
+            mean = total / weight
+            self._loss, self._loss_error = mean, float(np.sqrt(max(squares / weight - mean**2, 0.0) / weight))
+            best.move(chosen.lam, at.model)
+            if total <= _HARDLY_ANY or at.sums.misses > _FEW_MISSES * problem.n_rows:
+                break
+            smaller = best_lam(system, at.sums, at.model, chosen.lam * _SMALLER)
+            if not errors:
+                # The loss is about proportional to the penalty.
+                smaller = chosen.lam * float(np.clip(_HARDLY_ANY / total, _LEAST_SHARE, _SMALLER[-1]))
+            if smaller >= chosen.lam:
+                break
+            # At the optimum g + λw = 0, so that dw/d log λ = −H⁻¹λw.
+            ahead = np.log(chosen.lam / smaller) * factors.solve(at.gradient - at.sums.gradient)
+            chosen.move(smaller, found.model + ahead)
+        chosen.move(best.lam, best.start)
+        return chosen
 
     @property
     def best(self) -> PenaltyOptimum:
@@ -122,6 +185,11 @@ class SummedPath(PenaltyPath):
         if found is not None:
             return PenaltyOptimum(found.model, lam, decrement=found.decrement)
         return PenaltyOptimum(self._chosen.model if model is None else model, lam)
+
+    @property
+    def loss_error(self) -> float:
+        """The standard error of the estimated loss of new rows; NaN if it is not known."""
+        return self._loss_error
 
     @property
     def training_loss(self) -> float:
@@ -136,7 +204,7 @@ class SummedPath(PenaltyPath):
         return self._unit if at is None else self._problem.dispersion(at.sums)
 
 
-def best_lam(system: System, sums: SecondOrder, model: Array) -> float:
+def best_lam(system: System, sums: SecondOrder, model: Array, lams: Array = LAMS) -> float:
     """The penalty with the least expected loss of new rows, from the sums at a model near the optima.
 
     To second order the loss at the optimum of a penalty λ is L + gᵀd + dᵀHd/2 with d = −(H + Λ)⁻¹(g + Λw), and new rows
@@ -145,7 +213,7 @@ def best_lam(system: System, sums: SecondOrder, model: Array) -> float:
     """
     unit = sums.dispersion(system.objective)
     best, least = 0.0, np.inf
-    for lam in unit * LAMS:
+    for lam in unit * lams:
         own = system.penalties(float(lam))
         factors = Factors.of(sums.curvature, own, model.shape[1])
         step = factors.solve(-Point.of(sums, model, own).gradient)

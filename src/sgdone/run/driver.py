@@ -258,7 +258,11 @@ class TrainingLoop:
         if best is None or self._was_asked_to_stop:
             return best is None
         spent = best.ended.status is Status.BUDGET_SPENT and not self._stop.bounded
-        return best.ended.status is Status.CONVERGED or spent
+        return best.ended.status is Status.CONVERGED or spent or self._is_handed_over(best)
+
+    def _is_handed_over(self, best: EndedPhase) -> bool:
+        """Whether an optional phase has ended the phase before it."""
+        return best.ended.status is Status.IN_PROGRESS and not self.source.part_of_stream
 
     def train_main(self, snapshot: Snapshot | None) -> EndedPhase:
         """Train the method from the start, continue another run of it, or go on from a snapshot."""
@@ -343,6 +347,8 @@ class TrainingLoop:
         """Discard a phase: return ``before``, and mention the phase in the verdict."""
         if ended.status in (Status.INTERRUPTED, Status.STOPPED):
             return None if before is None else replace(before, ended=ended)
+        if before is not None and self._is_handed_over(before):
+            return replace(before, ended=ended)
         count = f"{passes:.3g} pass{'' if passes == 1 else 'es'}" if passes < 100 else f"{passes:,.0f} passes"
         better = f"found no better model in {count}"
         early = f"ended after {count}: {ended.reason}"
@@ -403,7 +409,7 @@ class TrainingLoop:
                     ended = report.finished and (later or report.finished)
                 else:
                     # A method that has ended by itself says why: a budget spent on the way does not matter.
-                    ended = report.finished or fired
+                    ended = report.finished or fired or self._taken_over(phase)
                 if ended is None and not moved and (self._next_pause(rule), method.next_pause(state)) == pauses:
                     raise RuntimeError(f"{rule.rule!r} asked for a pause at {pauses[0]} but did not fire there")
                 ended = ended or self._move_on(phase)
@@ -412,6 +418,19 @@ class TrainingLoop:
                 raise
             ended = self._interrupted()
         return ended
+
+    def _taken_over(self, phase: RunningPhase) -> Stop | None:
+        """The end of the main method, if the optional phase is to go on from its model."""
+        now, optional = self._progress, self._options.optional
+        if optional is None or phase.method is not self._main or self._options.resume is not None:
+            return None
+        if now is None or now.judgement is None or not now.pass_ended or self.source.part_of_stream:
+            return None
+        ended = Stop("", Status.IN_PROGRESS, f"{optional} goes on")
+        best = EndedPhase(phase.method, phase.state, now.solution(), ended)
+        if not optional.takes_over(self._objective, self.stream, self._stop, best):
+            return None
+        return ended if self.is_worthwhile(optional, best) else None
 
     def _advance(self, phase: RunningPhase, pause: Pause, own_pause: Pause) -> tuple[Report, bool]:
         """Train on the next chunk of rows, and append to the trace; returns whether rows were read."""
