@@ -160,7 +160,7 @@ _SINGLE = 1e-5
 _FINITE = 0.5
 #: Share of the loss of a constant prediction that a model has at least that is as good as constant.
 _AS_GOOD = 0.9
-#: Where rows are separated: summed leave-one-out loss, in rows, below which smaller penalties hardly change predictions;
+#: Where rows are separated: summed leave-one-out loss, in rows, below which a smaller penalty hardly changes anything;
 #: and paired standard errors that a penalty must gain over the next larger one for a smaller one to be tried. A single
 #: row gains one of them, whatever it gains.
 _HARDLY_ANY, _CLEAR_GAIN = 0.01, 1.5
