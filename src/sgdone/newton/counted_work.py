@@ -47,11 +47,6 @@ CHEAP = 4e7
 _SOME_PRODUCTS = 6
 
 
-def has_likelihood(objective: Objective) -> bool:
-    """Whether the loss is a negative log-likelihood, up to a factor."""
-    return objective.loss.probabilistic or (objective.is_regression and objective.loss.quadratic)
-
-
 def rows_per_coefficient(objective: Objective, block: Block) -> float:
     """Number of rows over the number of coefficients."""
     return block.n_used / ((block.rows.n_features + 1) * objective.n_free_outputs)
@@ -60,7 +55,8 @@ def rows_per_coefficient(objective: Objective, block: Block) -> float:
 def uses_sample(objective: Objective, block: Block) -> bool:
     """Whether a tenth of the rows tells the penalty: there are many for each coefficient, and sums are expensive."""
     curvature = block.n_used * (block.rows.n_features + 1) ** 2 * objective.n_free_outputs
-    return curvature > CHEAP and rows_per_coefficient(objective, block) >= ROWS_PER_COEFFICIENT
+    many = rows_per_coefficient(objective, block) >= ROWS_PER_COEFFICIENT
+    return objective.loss.probabilistic and curvature > CHEAP and many
 
 
 def curvature_is_cheap(objective: Objective, block: Block) -> bool:

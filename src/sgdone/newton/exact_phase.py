@@ -20,7 +20,6 @@ from sgdone.newton.counted_work import (
     VERY_MANY_ROWS,
     bank_work,
     exact_work_from_disk,
-    has_likelihood,
     is_least_squares,
     reading_work,
     rows_per_coefficient,
@@ -30,7 +29,7 @@ from sgdone.newton.counted_work import (
 from sgdone.newton.exact_path import path_in_memory
 from sgdone.newton.penalty_path import Evaluated, PenaltyPath, losses_of_constant
 from sgdone.newton.search import MOST_SUMMED
-from sgdone.newton.summed_path import ChosenPenalty, SummedPath
+from sgdone.newton.summed_path import ChosenPenalty, SummedPath, has_likelihood
 from sgdone.rows.rows import Block, check_rows
 from sgdone.rows.source import Stream
 from sgdone.steps.step_size import StepSize

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone import newton
+from sgdone.interfaces.objective import Objective
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, together
-from sgdone.newton.counted_work import ROWS_PER_COEFFICIENT, has_likelihood
+from sgdone.newton.counted_work import ROWS_PER_COEFFICIENT
 from sgdone.newton.penalty_path import PenaltyOptimum, PenaltyPath, Readings, leave_one_out
 from sgdone.newton.search import MOST_SUMMED, CholeskyDirection, ConjugateGradients, Directions, Factors, Point, Search
 from sgdone.sums.row_sum import SHARED, ArraySum, ReadableRows, RowSum, SubsetSum, message
@@ -202,6 +203,11 @@ class SummedPath(PenaltyPath):
         """Variance of the targets about the model so far; 1 in classification."""
         at = self.progress.at
         return self._unit if at is None else self._problem.dispersion(at.sums)
+
+
+def has_likelihood(objective: Objective) -> bool:
+    """Whether the loss is a negative log-likelihood, up to a factor."""
+    return objective.loss.probabilistic or (objective.is_regression and objective.loss.quadratic)
 
 
 def best_lam(system: System, sums: SecondOrder, model: Array, lams: Array = LAMS) -> float:
