@@ -289,7 +289,7 @@ class ExactOnPartitions(ExactPhase):
         system, n_rows, weight = average.system, source.n_rows, source.total_weight
         least = _least_dispersion(source.statistics.labels)
         problem = Problem(system, system.penalties(0.0), n_rows, least)
-        # The penalty depends on the rows alone: neither its first guess nor the validation rows are those of the average.
+        # The penalty depends on the rows alone: its first guess and the validation rows are not those of the average.
         given, unit = None if objective.alpha is None else objective.alpha * weight, _unit(source.statistics.labels)
         chosen = ChosenPenalty(unit if given is None else given, average.model)
         path = SummedPath(problem, chosen, unit, chooses=given is None)
