@@ -147,6 +147,9 @@ _SINGLE = 1e-5
 #: Rows that are left out of many: what this adds to a loss is a small part of it, and known to a few per cent. There
 #: are as many times more rows, and rows for each coefficient.
 _SAMPLE, _MUCH_LARGER, _ROWS_PER_COEFFICIENT = 4096, 2, 10
+#: Share of what leaving rows out adds to the loss, twice the error of estimated coefficients, that is too little a gain
+#: to go on to further penalties for.
+_LITTLE = 0.005
 #: See `ExactPath.has_finite_optimum`.
 _FINITE = 0.5
 #: Share of the loss of a constant prediction that a model has at least that is as good as constant.
@@ -242,6 +245,8 @@ class ExactPath(PenaltyPath):
         left, loss = self._left_out(found, directions)
         self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan, self._sample, self._sample is not None)
         self.grid.record(k, loss)
+        if k == self.grid.best:
+            self.grid.least_gain = _LITTLE * max(loss - found.at.sums.loss / found.at.sums.weight, 0.0)
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
         self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))

@@ -64,6 +64,8 @@ class PenaltyGrid:
     #: Smallest and largest k that may be tried.
     lowest: float = -math.inf
     highest: float = LARGEST
+    #: A smaller gain is not worth another penalty further on.
+    least_gain: float = 0.0
 
     @property
     def best(self) -> int:
@@ -79,7 +81,7 @@ class PenaltyGrid:
         if not self.losses:
             return self.first
         for k in (self.best - 1, self.best + 1):
-            if k not in self.losses and self._allowed(k):
+            if k not in self.losses and self._allowed(k) and not self._levels_off(k):
                 return k
         return None
 
@@ -89,6 +91,11 @@ class PenaltyGrid:
         if self.best + 1 not in self.losses and not self._allowed(self.best + 1):
             return "largest"
         return "smallest" if self.best - 1 not in self.losses and not self._allowed(self.best - 1) else ""
+
+    def _levels_off(self, k: int) -> bool:
+        """Whether the last step towards a neighbour of the best gained little."""
+        before = self.losses.get(2 * self.best - k)
+        return before is not None and before - self.losses[self.best] < self.least_gain
 
     def _allowed(self, k: int) -> bool:
         return self.lowest <= k <= self.highest
