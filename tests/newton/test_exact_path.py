@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from exact_problems import classes, found_by, log_losses, logistic, numbers, pieces_of, system_of
 from running import objective_of
 from sgdone.losses import Huber, Logistic, SquaredHinge
-from sgdone.newton import SearchRunner, exact_path
+from sgdone.newton import SearchRunner, counted_work
 from sgdone.newton.exact_path import ExactPath
 from sgdone.newton.search import EXACT
 from sgdone.rows.rows import Scaling
@@ -23,7 +23,7 @@ BRANCHES = pytest.mark.parametrize("cheap", [True, False], ids=["newton", "conju
 @pytest.fixture
 def branch(cheap, monkeypatch):
     if not cheap:
-        monkeypatch.setattr(exact_path, "_CHEAP", 0)
+        monkeypatch.setattr(counted_work, "CHEAP", 0)
 
 
 def path_of(objective, pieces):

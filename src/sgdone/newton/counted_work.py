@@ -12,13 +12,22 @@ from sgdone.rows.rows import Block
 from sgdone.rows.validation_rows import FEWEST
 
 #: Nanoseconds for each product of a curvature or a leverage (dense, one or several outputs, sparse, and of a dense with
-#: a sparse entry), and for each product of a factorisation.
-_DENSE, _DENSE_PAIRS, _SPARSE, _MIXED, _FACTOR = 0.04, 0.03, 3.0, 1.0, 0.015
-#: Nanoseconds for each entry of an evaluation (dense and sparse), for each row, and for calling NumPy.
-_ENTRY, _SPARSE_ENTRY, _ROW, _CALLS = 1.0, 4.0, 60.0, 1.7e5
-#: Curvatures and other evaluations of a path of penalties from nothing, and from a model that is close; leverages of
-#: either.
-_COLD, _WARM, _LEVERAGES = (6, 4), (3, 4), 3
+#: a sparse entry), for weighting an entry of a row, and for each product of a factorisation, of a solution by factors
+#: and of equations of the classes of a row.
+_DENSE, _DENSE_PAIRS, _SPARSE, _MIXED = 0.04, 0.03, 3.0, 1.0
+_WEIGHTED, _FACTOR, _SOLVED, _OF_CLASSES = 0.5, 0.015, 0.4, 0.5
+#: Nanoseconds of an evaluation for each entry and for each entry and output (dense and sparse), for each row and for
+#: each output of a row, and for calling NumPy; and the share of an evaluation that a product with the curvature takes.
+_ENTRY, _ENTRY_OUTPUT, _SPARSE_ENTRY, _SPARSE_OUTPUT = 0.6, 0.1, 3.0, 1.0
+_ROW, _ROW_OUTPUT, _CALLS, _PRODUCT = 20.0, 8.0, 2e5, 0.7
+#: Products of a curvature that cost no more than calling NumPy does: it is then evaluated at each point.
+CHEAP = 4e7
+#: Where curvatures are cheap: those of a path of penalties from nothing, and from a model that is close. Where they are
+#: not: curvatures, other evaluations and products of either.
+_COLD_CHEAP, _WARM_CHEAP, _COLD, _WARM = 11, 7, (4, 10, 30), (3, 5, 15)
+#: Penalties whose leverages are computed; and most rows that are left out, where there are many for each coefficient.
+_LEVERAGES = 3
+SAMPLE, LARGER, SAMPLED_PER_COEFFICIENT = 4096, 2, 10
 #: Evaluations of the exact phase over blocks; nanoseconds of reading a row and an entry of it from text.
 _BLOCK_EVALUATIONS, _READ_ROW, _READ_ENTRY = 4, 200.0, 60.0
 #: Nanoseconds of the bank: for calling its loops; for each row and each entry of it in every output; and for each
@@ -67,14 +76,19 @@ def exact_work(objective: Objective, block: Block, *, warm: bool = False) -> flo
     width = (rows if span else block.rows.n_features) + 1
     # Entries of a row that are reached by BLAS, and others.
     dense, entries = (width, 0) if span else _lengths(block)
-    products = _products(objective, rows, dense, entries)
-    evaluation = _CALLS + rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * columns)
-    factors = _FACTOR * (width * columns) ** 3
+    products, count = _products(objective, rows, dense, entries), width * columns
+    evaluation, factors = _evaluation(objective, rows, dense, entries), _FACTOR * count**3
     if is_least_squares(objective):
         return evaluation + products + 40.0 * factors
-    curvatures, others = _WARM if warm else _COLD
-    total = (curvatures + others + _LEVERAGES) * evaluation + (curvatures + _LEVERAGES) * products
-    total += (curvatures + 3 * _LEVERAGES) * factors
+    curvatures, others, multiplied = _WARM if warm else _COLD
+    if has_cheap_curvature(rows, width, columns):
+        curvatures, others, multiplied = _WARM_CHEAP if warm else _COLD_CHEAP, 0, 0
+    left_out = SAMPLE if is_sampled(rows, count) else rows
+    leverages = _products(objective, left_out, dense, entries) + 2.0 * _evaluation(objective, left_out, dense, entries)
+    if objective.predicts == "softmax":
+        leverages += _OF_CLASSES * left_out * objective.n_outputs**3
+    total = (curvatures + others) * evaluation + curvatures * products + _LEVERAGES * leverages
+    total += multiplied * (_PRODUCT * evaluation + _SOLVED * count**2) + (curvatures + 3 * _LEVERAGES) * factors
     if span:
         total += _DENSE * rows**2 * block.rows.typical_length + 40.0 * _FACTOR * rows**3
     return total
@@ -99,7 +113,7 @@ def exact_work_after(objective: Objective, block: Block) -> float:
 def exact_work_from_disk(objective: Objective, block: Block, n_rows: int) -> float:
     """Work of Newton's method from a model that is close, on ``n_rows`` rows like a block's."""
     dense, entries = _lengths(block)
-    evaluation = _CALLS + n_rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * objective.n_free_outputs)
+    evaluation = _evaluation(objective, n_rows, dense, entries)
     return _BLOCK_EVALUATIONS * (evaluation + _products(objective, n_rows, dense, entries))
 
 
@@ -114,9 +128,26 @@ def _lengths(block: Block) -> tuple[int, int]:
     return lengths["dense"] + 1 if "dense" in lengths else 0, lengths.get("sparse", 0)
 
 
+def has_cheap_curvature(n_rows: int, width: int, columns: int) -> bool:
+    """Whether a curvature costs little more than an evaluation without it."""
+    return n_rows * width**2 * (columns * (columns + 1) // 2) <= CHEAP
+
+
+def is_sampled(n_rows: int, n_coefficients: int) -> bool:
+    """Whether a sample of the rows is left out: what this adds to a loss is then a small part of it."""
+    return n_rows >= max(LARGER * SAMPLE, SAMPLED_PER_COEFFICIENT * n_coefficients)
+
+
+def _evaluation(objective: Objective, rows: int, dense: int, entries: int) -> float:
+    """Work of an evaluation without a curvature."""
+    columns = objective.n_free_outputs
+    of_entries = dense * (_ENTRY + _ENTRY_OUTPUT * columns) + entries * (_SPARSE_ENTRY + _SPARSE_OUTPUT * columns)
+    return _CALLS + rows * (of_entries + _ROW + _ROW_OUTPUT * columns)
+
+
 def _products(objective: Objective, rows: int, dense: int, entries: int) -> float:
     """Work of a curvature, or of the leverages of all rows."""
     columns = objective.n_free_outputs
     pairs = columns * (columns + 1) // 2 if objective.predicts == "softmax" else columns
-    of_dense = rows * dense**2 * (_DENSE if pairs == 1 else _DENSE_PAIRS * pairs)
+    of_dense = rows * dense * (dense * (_DENSE if pairs == 1 else _DENSE_PAIRS * pairs) + _WEIGHTED)
     return of_dense + rows * pairs * (_SPARSE * entries**2 / 2 + _MIXED * dense * entries)

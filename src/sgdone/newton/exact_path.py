@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 
 from sgdone.interfaces.objective import Model, Objective, mean
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, minimise
-from sgdone.newton.counted_work import factorises, is_least_squares
+from sgdone.newton.counted_work import SAMPLE, factorises, has_cheap_curvature, is_least_squares, is_sampled
 from sgdone.newton.fold_path import FoldPath
 from sgdone.newton.penalty_path import (
     FIRST_EXPONENT,
@@ -139,14 +139,9 @@ def best_of_least_squares(sums: SecondOrder, shape: tuple[int, ...]) -> int:
 _NEAR = 1e-4
 #: Coefficients up to which the curvatures of all penalties are kept, to start from: beyond, only the last one.
 _MOST_KEPT = 1000
-#: Products of a curvature that cost no more than calling NumPy does: it is then evaluated at each point.
-_CHEAP = 4e7
 #: Penalty per row from which single precision is enough for curvatures: their largest eigenvalue is at most about the
 #: number of columns times as large as the number of rows.
 _SINGLE = 1e-5
-#: Rows that are left out of many: what this adds to a loss is a small part of it, and known to a few per cent. There
-#: are as many times more rows, and rows for each coefficient.
-_SAMPLE, _MUCH_LARGER, _ROWS_PER_COEFFICIENT = 4096, 2, 10
 #: Share of what leaving rows out adds to the loss, twice the error of estimated coefficients, that is too little a gain
 #: to go on to further penalties for.
 _LITTLE = 0.005
@@ -162,8 +157,7 @@ class ExactPath(PenaltyPath):
 
     def __init__(self, system: System, pieces: BlockPieces, start: Array) -> None:
         self.system, self.objective, self.pieces = system, system.objective, pieces
-        pairs = self.objective.n_free_outputs * (self.objective.n_free_outputs + 1) // 2
-        self._cheap = pieces.n_rows * pieces.width**2 * pairs <= _CHEAP
+        self._cheap = has_cheap_curvature(pieces.n_rows, pieces.width, self.objective.n_free_outputs)
         self.grid: PenaltyGrid = PenaltyGrid()
         self.optima = dict[int, PenaltyOptimum]()
         self._start = start
@@ -285,10 +279,10 @@ class ExactPath(PenaltyPath):
     @cached_property
     def _sample(self) -> NDArray[np.intp] | None:
         """Numbers of the rows that are left out; None for all. The same for all penalties, which are compared."""
-        n_rows, count = self.pieces.n_rows, self._start.size
-        if n_rows < _MUCH_LARGER * _SAMPLE or n_rows < _ROWS_PER_COEFFICIENT * count:
+        n_rows = self.pieces.n_rows
+        if not is_sampled(n_rows, self._start.size):
             return None
-        return np.sort(np.random.default_rng(0).choice(n_rows, _SAMPLE, replace=False))
+        return np.sort(np.random.default_rng(0).choice(n_rows, SAMPLE, replace=False))
 
     @cached_property
     def _judged(self) -> BlockPieces:
