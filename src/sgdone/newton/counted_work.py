@@ -25,9 +25,9 @@ CHEAP = 4e7
 #: Where curvatures are cheap: those of a path of penalties from nothing, and from a model that is close. Where they are
 #: not: curvatures, other evaluations and products of either.
 _COLD_CHEAP, _WARM_CHEAP, _COLD, _WARM = 11, 7, (4, 10, 30), (3, 5, 15)
-#: Penalties whose leverages are computed; and most rows that are left out, where there are many for each coefficient.
-_LEVERAGES = 3
-SAMPLE, LARGER, SAMPLED_PER_COEFFICIENT = 4096, 2, 10
+#: Penalties whose leverages are computed; and rows of a sample that is left out, where there are several times as many,
+#: and several for each coefficient.
+_LEVERAGES, _SAMPLE, _LARGER, _PER_COEFFICIENT = 3, 4096, 2, 10
 #: Evaluations of the exact phase over blocks; nanoseconds of reading a row and an entry of it from text.
 _BLOCK_EVALUATIONS, _READ_ROW, _READ_ENTRY = 4, 200.0, 60.0
 #: Nanoseconds of the bank: for calling its loops; for each row and each entry of it in every output; and for each
@@ -83,7 +83,7 @@ def exact_work(objective: Objective, block: Block, *, warm: bool = False) -> flo
     curvatures, others, multiplied = _WARM if warm else _COLD
     if has_cheap_curvature(rows, width, columns):
         curvatures, others, multiplied = _WARM_CHEAP if warm else _COLD_CHEAP, 0, 0
-    left_out = SAMPLE if is_sampled(rows, count) else rows
+    left_out = rows_left_out(rows, count)
     leverages = _products(objective, left_out, dense, entries) + 2.0 * _evaluation(objective, left_out, dense, entries)
     if objective.predicts == "softmax":
         leverages += _OF_CLASSES * left_out * objective.n_outputs**3
@@ -133,9 +133,9 @@ def has_cheap_curvature(n_rows: int, width: int, columns: int) -> bool:
     return n_rows * width**2 * (columns * (columns + 1) // 2) <= CHEAP
 
 
-def is_sampled(n_rows: int, n_coefficients: int) -> bool:
-    """Whether a sample of the rows is left out: what this adds to a loss is then a small part of it."""
-    return n_rows >= max(LARGER * SAMPLE, SAMPLED_PER_COEFFICIENT * n_coefficients)
+def rows_left_out(n_rows: int, n_coefficients: int) -> int:
+    """Number of rows that are left out: of many, a sample, because what it adds to their loss is a small part of it."""
+    return _SAMPLE if n_rows >= max(_LARGER * _SAMPLE, _PER_COEFFICIENT * n_coefficients) else n_rows
 
 
 def _evaluation(objective: Objective, rows: int, dense: int, entries: int) -> float:

@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 
 from sgdone.interfaces.objective import Model, Objective, mean
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, minimise
-from sgdone.newton.counted_work import SAMPLE, factorises, has_cheap_curvature, is_least_squares, is_sampled
+from sgdone.newton.counted_work import factorises, has_cheap_curvature, is_least_squares, rows_left_out
 from sgdone.newton.fold_path import FoldPath
 from sgdone.newton.penalty_path import (
     FIRST_EXPONENT,
@@ -280,9 +280,8 @@ class ExactPath(PenaltyPath):
     def _sample(self) -> NDArray[np.intp] | None:
         """Numbers of the rows that are left out; None for all. The same for all penalties, which are compared."""
         n_rows = self.pieces.n_rows
-        if not is_sampled(n_rows, self._start.size):
-            return None
-        return np.sort(np.random.default_rng(0).choice(n_rows, SAMPLE, replace=False))
+        count = rows_left_out(n_rows, self._start.size)
+        return np.sort(np.random.default_rng(0).choice(n_rows, count, replace=False)) if count < n_rows else None
 
     @cached_property
     def _judged(self) -> BlockPieces:

@@ -288,7 +288,7 @@ def _products(piece: Piece, shares: Array, model: Array, *, is_softmax: bool, si
         shares = (shares.T[first] * shares.T[second]).T
     if same:
         # All rows have the same second derivatives: one product is enough.
-        return shares[0][:, None, None] * rows.products(weights[:, None], single=single)
+        return np.asarray(shares[0][:, None, None] * rows.products(weights[:, None], single=single))
     return rows.products(weights[:, None] * shares, single=single)
 
 
