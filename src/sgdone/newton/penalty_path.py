@@ -277,6 +277,8 @@ def has_unit_norms(block: Block) -> bool:
     return bool(norms.size and np.all(np.abs(norms - 1.0) <= _NORM_ROUNDING))
 
 
+#: Rows whose equations between classes are solved at once: they stay in the caches, and take little memory.
+_ROWS_AT_ONCE = 256
 #: 1 − uLA below which the other rows do not determine the prediction of a row; it is then that of the intercept alone.
 ALONE = 1e-13
 
@@ -334,29 +336,34 @@ def _of_piece(objective: Objective, piece: Piece, model: Array, inverse: Array, 
         change = removed[:, None] * leverages * found.slopes / np.where(alone, 1.0, left)
         without = np.where(alone, model[-1], of_rows + change)
         return LeftOut(found.losses, derivatives(objective, without, labels).losses)
-    leverages, shares = _leverages_of_classes(rows, blocks, basis, single=single), found.shares
-    # I − uLA with L = diag p − ppᵀ.
-    system = leverages - np.matmul(shares[:, None, :], leverages)
-    system *= (-removed[:, None] * shares)[:, :, None]
-    system.reshape(len(system), -1)[:, :: len(basis) + 1] += 1.0
-    change = removed[:, None] * np.matmul(leverages, np.linalg.solve(system, found.slopes[:, :, None]))[:, :, 0]
+    leverages = _leverages_of_pairs(rows, blocks, basis, single=single)
+    change = np.empty_like(found.shares)
+    for some in (slice(first, first + _ROWS_AT_ONCE) for first in range(0, len(change), _ROWS_AT_ONCE)):
+        change[some] = _change_of_classes(leverages[some], found.shares[some], found.slopes[some], removed[some])
     return LeftOut(found.losses, derivatives(objective, of_rows + change, labels).losses)
 
 
-def _leverages_of_classes(rows: ScaledRows, blocks: Array, basis: Array, *, single: bool) -> Array:
-    """x̃ᵀH⁻¹x̃ of each row between the scores of all classes: rows × classes × classes.
-
-    The scores sum to 0, and so do the rows and columns of each matrix: those off the diagonal are enough.
-    """
-    (columns, width), count = blocks.shape[:2], len(basis)
-    turned = (basis @ blocks.reshape(columns, -1)).reshape(-1, columns, width)
-    between = np.matmul(basis, turned).reshape(count, width, count, width)
+def _change_of_classes(leverages: Array, shares: Array, slopes: Array, removed: Array) -> Array:
+    """uA(I − uLA)⁻¹s of each row with L = diag p − ppᵀ, from the leverages A of pairs of classes."""
+    count = shares.shape[1]
     first, second = pairs_of_classes(count)
-    of_pairs = between[first, :, second]
-    found = rows.quadratic_forms(0.5 * (of_pairs + of_pairs.transpose(0, 2, 1)), single=single)
     places = np.zeros((count, count), np.intp)
     places[first, second] = places[second, first] = np.arange(first.size)
-    square = found.take(places.ravel(), axis=1)
-    square[:, :: count + 1] = 0.0
-    square[:, :: count + 1] = -square.reshape(-1, count, count).sum(axis=2)
-    return square.reshape(-1, count, count)
+    influence = leverages.take(places.ravel(), axis=1).reshape(-1, count, count)
+    diagonal = influence.reshape(len(influence), -1)[:, :: count + 1]
+    # Scores sum to 0, and so do the rows and columns of each matrix.
+    diagonal[:] = 0.0
+    diagonal[:] = -influence.sum(axis=2)
+    system = influence - np.matmul(shares[:, None, :], influence)
+    system *= (-removed[:, None] * shares)[:, :, None]
+    system.reshape(len(system), -1)[:, :: count + 1] += 1.0
+    return np.asarray(removed[:, None] * np.matmul(influence, np.linalg.solve(system, slopes[:, :, None]))[:, :, 0])
+
+
+def _leverages_of_pairs(rows: ScaledRows, blocks: Array, basis: Array, *, single: bool) -> Array:
+    """x̃ᵀH⁻¹x̃ of each row between the scores of each pair of classes: rows × pairs."""
+    (columns, width), count = blocks.shape[:2], len(basis)
+    turned = (basis @ blocks.reshape(columns, -1)).reshape(-1, columns, width)
+    first, second = pairs_of_classes(count)
+    between = np.matmul(basis, turned).reshape(count, width, count, width)[first, :, second]
+    return rows.quadratic_forms(0.5 * (between + between.transpose(0, 2, 1)), single=single)
