@@ -148,13 +148,13 @@ _SINGLE = 1e-5
 _FINITE = 0.5
 #: Share of the loss of a constant prediction that a model has at least that is as good as constant.
 _AS_GOOD = 0.9
-#: Where rows are separated: summed leave-one-out loss, in rows, below which smaller penalties only make sure predictions
-#: surer; and paired standard errors that a penalty must gain over the next larger one for a smaller one to be tried. A
-#: single row gains one of them, whatever it gains.
+#: Where rows are separated: summed leave-one-out loss, in rows, below which smaller penalties only make sure
+#: predictions surer; and paired standard errors that a penalty must gain over the next larger one for a smaller one to
+#: be tried. A single row gains one of them, whatever it gains.
 _HARDLY_ANY, _CLEAR_GAIN = 0.01, 1.5
-#: Leave-one-out loss below which a row is predicted without an error, at equal chances; powers of ten by which a penalty
-#: is divided at most at once while there are no such errors; and the share of rows on the wrong side up to which it is
-#: divided by ten, and the paired standard errors that this must gain.
+#: Leave-one-out loss below which a row is predicted without an error, at equal chances; powers of ten by which a
+#: penalty is divided at most at once while there are no such errors; and the share of rows on the wrong side up to
+#: which it is divided by ten, and the paired standard errors that this must gain.
 _NO_ERROR, _MOST_AT_ONCE, _FEW_MISSES, _SURE_GAIN = math.log(2.0), 4.0, 0.02, 5.0
 
 
