@@ -31,7 +31,7 @@ ROWS_PER_COEFFICIENT = 50
 _RESIDUAL, _ROUGH_RESIDUAL, _MOST_PRODUCTS = 0.1, 0.3, 50
 #: Test for separated classes: shares of the penalty, and of rows that the minimum may be wrong about.
 _SMALLER_PENALTIES, _FEW_MISSES = (1e-3, 1e-6), 0.02
-#: Where few rows are on the wrong side: decrement at which rows are left out, relative to the loss before, in rows; shares
+#: Where few rows are on the wrong side: decrement at which rows are left out, relative to the loss before; shares
 #: of a penalty that may be tried after it, and the least one; the loss, in rows, that is not worth a smaller one; and
 #: the loss of a row that is predicted without an error, at equal chances.
 _NEAR = 1e-3
@@ -149,7 +149,7 @@ class SummedPath(PenaltyPath):
             self.is_separated = yield from separates(problem, self.found, chosen.lam)
 
     def _follow_separation(self, sums: SecondOrder) -> Choice:
-        """Make the penalty smaller as long as rows that are left out are predicted better.
+        """Make the penalty smaller as long as rows that are left out are clearly predicted better.
 
         Where classes are nearly separated the optimum of a penalty is far from that of another one: each is tried near
         the optimum of the one before.
@@ -164,10 +164,11 @@ class SummedPath(PenaltyPath):
             factors = Factors.of(sums.curvature, problem.penalties, at.model.shape[1])
             left: ArraySum = yield LeaveOneOutSums(system, at.model, factors.inverse())
             total, squares, weight, errors = left.values.tolist()
-            if np.isfinite(self._loss) and total > weight * self._loss - _HARDLY_ANY:
-                break
             mean = total / weight
-            self._loss, self._loss_error = mean, float(np.sqrt(max(squares / weight - mean**2, 0.0) / weight))
+            error = float(np.sqrt(max(squares / weight - mean**2, 0.0) / weight))
+            if self._loss - mean < max(error, _HARDLY_ANY / weight):
+                break
+            self._loss, self._loss_error = mean, error
             best.move(chosen.lam, at.model)
             if total <= _HARDLY_ANY or sums.misses > _FEW_MISSES * problem.n_rows:
                 break
