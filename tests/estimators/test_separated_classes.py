@@ -8,6 +8,7 @@ from sklearn.metrics import log_loss
 from source_problems import NAMES, from_files, table_of, write
 
 from sgdone import LinearClassifier, diagnose
+from sgdone.newton import exact_phase
 from sgdone.stopping import Gain, MaxPasses
 from tiers import fast_first
 
@@ -110,7 +111,8 @@ def test_of_files_newtons_method_takes_over(separated_files):
     assert loss_of(model, X, y) <= 1.5 * loss_of(in_memory, X.to_numpy(), y)
 
 
-def test_a_budget_that_newtons_method_exceeds_is_named(separated_files):
+def test_a_budget_that_newtons_method_exceeds_is_named(separated_files, monkeypatch):
+    monkeypatch.setattr(exact_phase, "_PASSES", 1.0)
     paths, X, y = separated_files
     model = LinearClassifier(random_state=0, stop=Gain() | MaxPasses(6)).fit(from_files(paths))
     assert model.verdict_.status == "budget spent"

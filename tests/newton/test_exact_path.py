@@ -23,7 +23,7 @@ BRANCHES = pytest.mark.parametrize("cheap", [True, False], ids=["newton", "conju
 @pytest.fixture
 def branch(cheap, monkeypatch):
     if not cheap:
-        monkeypatch.setattr(exact_path, "_CHEAP", 0)
+        monkeypatch.setattr(exact_path, "CHEAP", 0)
 
 
 def path_of(objective, pieces):

@@ -49,11 +49,14 @@ def test_it_suits_default_fits_on_rows_in_memory_with_an_l2_penalty():
     assert not suits(replace(objective, l1_ratio=0.5), stream_of(X, y), Gain())
 
 
-def test_it_replaces_bank_on_small_data_only():
+def test_it_replaces_the_bank_where_it_costs_little_enough():
+    """Up to ten times the work of the bank, but hardly more than it with a thousand rows for each coefficient."""
     phase, objective = ExactInMemory(), objective_of(Logistic())
-    assert phase.replaces_bank(objective, stream_of(*classes(2)), Gain())
-    large = np.zeros((100_000, 60))
-    assert not phase.replaces_bank(objective, stream_of(large, np.tile([-1.0, 1.0], 50_000)), Gain())
+    labels = np.tile([-1.0, 1.0], 50_000)
+    shapes = {(40, 3): True, (2000, 600): True, (20_000, 100): True, (100_000, 90): False}
+    for (rows, columns), expected in shapes.items():
+        stream = stream_of(np.zeros((rows, columns)), labels[:rows])
+        assert phase.replaces_bank(objective, stream, Gain()) is expected, (rows, columns)
 
 
 def test_of_rows_and_columns_the_fewer_are_factorised():

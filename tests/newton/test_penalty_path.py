@@ -81,7 +81,7 @@ def approximate(n_classes, X, y, weights, strength=3.0):
     penalties = np.array([strength, strength, strength, 0.0])
     curvature = second_order(objective, pieces, model).curvature
     inverse = Factors.of(curvature, penalties, model.shape[1]).inverse()
-    return leave_one_out(objective, pieces, model, inverse)
+    return leave_one_out(objective, pieces, model, inverse).losses
 
 
 def left_out(weights):

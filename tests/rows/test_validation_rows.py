@@ -11,7 +11,7 @@ from sgdone.kernels.bank import ALL_ROWS, NO_FOLD
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource, Scaling
 from sgdone.rows.blocks import EncodedRows
-from sgdone.rows.validation_rows import FEWEST, MOST, HashedValidation, ValidationRows
+from sgdone.rows.validation_rows import FEWEST, MOST, HashedValidation, ValidationRows, number_of_folds
 from tiers import examples, fast_first
 
 
@@ -301,3 +301,33 @@ def test_rows_too_few_to_validate_are_trained_on_in_later_passes(rng):
     assert validation.validation_rows(1).count == 0
     (block,) = blocks_of(X, 60)
     assert np.all(validation.folds_of(block) == NO_FOLD)
+
+
+# ---- folds that depend on the rows alone ----
+
+
+@pytest.mark.parametrize("n_rows", [200, 6000])
+def test_folds_by_rows_do_not_depend_on_order_storage_or_units(n_rows):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((n_rows, 5)) < 0.5, rng.standard_normal((n_rows, 5)), 0.0)
+    labels, order = rng.standard_normal(n_rows), rng.permutation(n_rows)
+    units = np.array([1.0, 1e3, 1e-3, 7.0, 0.1])
+
+    def folds_of(X, labels, scale):
+        return ValidationRows.by_rows(block_of(n_rows, X=X, labels=labels, scaling=Scaling(scale)))
+
+    found = folds_of(X, labels, np.ones(5))
+    assert found.count > 0
+    others = [
+        folds_of(X[order], labels[order], np.ones(5)).of_row[np.argsort(order)],
+        folds_of(sparse.csr_array(X), labels, np.ones(5)).of_row,
+        folds_of(X * units, labels, units).of_row,
+    ]
+    for of_row in others:
+        # Rounding may exchange neighbours in the order of the projection.
+        assert np.mean(of_row != found.of_row) < 0.01
+
+
+def test_number_of_folds_is_that_of_the_folds_drawn():
+    for n_rows in (20, 1000, 3000, 9000, 30_000):
+        assert number_of_folds(n_rows) == drawn(n_rows).count

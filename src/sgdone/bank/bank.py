@@ -374,9 +374,14 @@ class Bank(Method):
         check_state(state, objective, n_features)
 
     def evidence(self, state: BankState) -> dict[str, Any]:
-        """The candidate that was chosen, and the last judgement."""
-        found = {"learning_rate_multiplier": state.lead.multiplier, "alpha": state.alpha}
-        judgement = state.run.evaluations.judgement
+        """The candidate that was chosen, losses of others at the last evaluation, and the last judgement."""
+        found: dict[str, Any] = {"learning_rate_multiplier": state.lead.multiplier, "alpha": state.alpha}
+        judgement, last = state.run.evaluations.judgement, state.run.evaluations.last
+        if state.objective.alpha is None and last is not None:
+            unit = state.alpha / state.lead.penalty
+            pairs = zip(last.candidates, last.means.tolist(), strict=True)
+            tried = sorted([candidate.penalty * unit, loss] for candidate, loss in pairs)
+            found |= {"alpha_chosen_by": state.run.estimated_by, "alphas_tried": tried}
         return found if judgement is None else found | judgement.evidence
 
     def summary(self, state: BankState) -> str:

@@ -99,6 +99,8 @@ def _show(report: dict[str, Any], model: FittedModel) -> None:
         ]
     )
     console.say(f"\n{verdict_text(model.verdict_)}", str(model.verdict_.status))
+    if model.verdict_.phases_text:
+        console.say(f"Phases: {model.verdict_.phases_text}.")
     if columns:
         _show_columns(columns)
     if not report["coefficients"]:
@@ -129,7 +131,9 @@ def _show_columns(columns: list[dict[str, str]]) -> None:
 
 def _alpha_text(report: dict[str, Any], model: FittedModel) -> str:
     """The penalty; of a default fit that was not ended by `Decrement`, that it is not the penalty of an optimum."""
-    number = console.number(report["alpha"])
+    number, chosen = console.number(report["alpha"]), model.verdict_.alpha_text
+    if chosen and model.verdict_.is_minimum:
+        return f"{number}, {chosen}"
     if model.verdict_.is_minimum or "solver" in model.options.parameters:
         return number
     return f"{number}, used in training; the training objective was not minimised"

@@ -322,10 +322,8 @@ class FrequentCurvature(RowSum):
         blocks = np.zeros((self.model.shape[1], size, size))
         for places, piece in rows.numbered_pieces(self.system):
             found = derivatives(objective, scores(piece.rows, self.model, basis), piece.labels)
-            pairs, values = own_curvatures(objective, found)
-            own = [k for k, (a, b) in enumerate(pairs) if a == b]
             part = rows_in_units(matrix[used[places]], own_scaling)
-            blocks += part.products(piece.weights[:, None] * values[:, own])
+            blocks += part.products(piece.weights[:, None] * own_curvatures(objective, found))
         return ArraySum(blocks)
 
 

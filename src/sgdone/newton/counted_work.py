@@ -4,12 +4,10 @@ Costs are in nanoseconds of one core of the machine that measured them. Choices 
 clock, and only their ratio matters. ``benchmarks/finish_cost.py`` compares them with measured times.
 """
 
-import math
-
 from sgdone.interfaces.objective import Objective
 from sgdone.newton.search import MOST_FACTORISED
 from sgdone.rows.rows import Block
-from sgdone.rows.validation_rows import FEWEST
+from sgdone.rows.validation_rows import FEWEST, number_of_folds
 
 #: Nanoseconds for each product of a curvature or a leverage (dense, one or several outputs, sparse, and of a dense with
 #: a sparse entry), and for each product of a factorisation.
@@ -19,6 +17,10 @@ _ENTRY, _SPARSE_ENTRY, _ROW, _CALLS = 1.0, 4.0, 60.0, 1.7e5
 #: Curvatures and other evaluations of a path of penalties from nothing, and from a model that is close; leverages of
 #: either.
 _COLD, _WARM, _LEVERAGES = (6, 4), (3, 4), 3
+#: The same where a tenth of the rows gives a model to start from and the penalty.
+_SAMPLED, _SAMPLED_LEVERAGES = (5, 2), 2
+#: Factorisations that the eigenvectors of all penalties at once take.
+_EIGENVECTORS = 11.0
 #: Evaluations of the exact phase over blocks; nanoseconds of reading a row and an entry of it from text.
 _BLOCK_EVALUATIONS, _READ_ROW, _READ_ENTRY = 4, 200.0, 60.0
 #: Nanoseconds of the bank: for calling its loops; for each row and each entry of it in every output; and for each
@@ -30,12 +32,38 @@ _TRAINING_ENTRY, _TRAINING_OUTPUT = 0.7, 60.0
 #: Conjugate gradients with folds: nanoseconds of a product for each entry and column, sparse and dense, and of its
 #: vectors for each coefficient.
 _FOLD_SPARSE, _FOLD_DENSE, _VECTORS = 2.0, 0.5, 6.0
-#: Readings of all rows by the fold models, and by the model of all rows; and by those of several classes, whose
-#: curvature is further from diagonal.
-_PATH, _LAST = 80, 60
-_PATH_OF_CLASSES, _LAST_OF_CLASSES = 120, 400
-#: Folds that are expected: one to five are drawn, see `sgdone.rows.validation_rows`.
-_EXPECTED_FOLDS = 3
+#: Readings of all rows by the fold models, and by the model of all rows: of two classes, of several, and of targets,
+#: whose smaller penalties have optima that are further from those of larger ones.
+_READINGS = {"two_classes": (80, 60), "one_vs_rest": (80, 60), "softmax": (60, 120), "target": (250, 150)}
+#: Work up to which it does not matter which path is followed: leaving out each row wastes no rows.
+_LITTLE = 3e8
+#: Rows for each coefficient: with fewer, the penalty matters, and only a path of penalties finds the best.
+ROWS_PER_COEFFICIENT = 50
+#: Rows for each coefficient with which neither the penalty nor the seed of the bank makes much of a difference.
+VERY_MANY_ROWS = 1000
+#: Products of a curvature that cost no more than calling NumPy does.
+CHEAP = 4e7
+#: Products with a curvature that a direction takes without factors of its own.
+_SOME_PRODUCTS = 6
+
+
+def rows_per_coefficient(objective: Objective, block: Block) -> float:
+    """Number of rows over the number of coefficients."""
+    return block.n_used / ((block.rows.n_features + 1) * objective.n_free_outputs)
+
+
+def uses_sample(objective: Objective, block: Block) -> bool:
+    """Whether a tenth of the rows tells the penalty: there are many for each coefficient, and sums are expensive."""
+    curvature = block.n_used * (block.rows.n_features + 1) ** 2 * objective.n_free_outputs
+    many = rows_per_coefficient(objective, block) >= ROWS_PER_COEFFICIENT
+    return objective.loss.probabilistic and curvature > CHEAP and many
+
+
+def curvature_is_cheap(objective: Objective, block: Block) -> bool:
+    """Whether a curvature takes less than some products with it."""
+    dense, entries = _lengths(block)
+    product = 2.0 * block.n_used * objective.n_free_outputs * (_ENTRY * dense + _SPARSE_ENTRY * entries)
+    return _products(objective, block.n_used, dense, entries) <= _SOME_PRODUCTS * product
 
 
 def is_least_squares(objective: Objective) -> bool:
@@ -71,10 +99,12 @@ def exact_work(objective: Objective, block: Block, *, warm: bool = False) -> flo
     evaluation = _CALLS + rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * columns)
     factors = _FACTOR * (width * columns) ** 3
     if is_least_squares(objective):
-        return evaluation + products + 40.0 * factors
-    curvatures, others = _WARM if warm else _COLD
-    total = (curvatures + others + _LEVERAGES) * evaluation + (curvatures + _LEVERAGES) * products
-    total += (curvatures + 3 * _LEVERAGES) * factors
+        return evaluation + products + _EIGENVECTORS * factors
+    (curvatures, others), leverages = _WARM if warm else _COLD, _LEVERAGES
+    if uses_sample(objective, block):
+        (curvatures, others), leverages = _SAMPLED, _SAMPLED_LEVERAGES
+    total = (curvatures + others + leverages) * evaluation + (curvatures + leverages) * products
+    total += (curvatures + 3 * leverages) * factors
     if span:
         total += _DENSE * rows**2 * block.rows.typical_length + 40.0 * _FACTOR * rows**3
     return total
@@ -84,16 +114,28 @@ def fold_work(objective: Objective, block: Block) -> float:
     """Work of a path of penalties with folds."""
     entry = sum(part.typical_length * (_FOLD_DENSE if part.is_dense else _FOLD_SPARSE) for _, part in block.rows.parts)
     product = block.n_used * entry + block.rows.n_features * _VECTORS
-    several = objective.predicts == "softmax"
-    path, last = (_PATH_OF_CLASSES, _LAST_OF_CLASSES) if several else (_PATH, _LAST)
-    return float(product * objective.n_outputs * (path * _EXPECTED_FOLDS + last))
+    path, last = _READINGS[objective.predicts]
+    return float(product * objective.n_outputs * (path * number_of_folds(block.n_used) + last))
 
 
-def exact_work_after(objective: Objective, block: Block) -> float:
-    """Work of the exact phase after the bank, with folds if it cannot factorise; infinite for too few rows."""
-    if factorises(objective, block):
-        return exact_work(objective, block, warm=True)
-    return fold_work(objective, block) if block.n_used >= FEWEST else math.inf
+def fold_readings(objective: Objective) -> int:
+    """Readings of all rows that a path of penalties with folds is expected to take."""
+    return sum(_READINGS[objective.predicts])
+
+
+def uses_folds(objective: Objective, block: Block) -> bool:
+    """Whether penalties are compared by folds: where leaving out each row costs more, or is not possible."""
+    if not factorises(objective, block):
+        return True
+    cost = exact_work(objective, block)
+    return block.n_used >= FEWEST and cost > _LITTLE and fold_work(objective, block) < cost
+
+
+def work_in_memory(objective: Objective, block: Block, *, warm: bool = False) -> float:
+    """Work of the exact phase for rows in memory, from nothing or after the bank; infinite if it is not possible."""
+    if not uses_folds(objective, block):
+        return exact_work(objective, block, warm=warm)
+    return fold_work(objective, block) if block.n_used >= FEWEST else float("inf")
 
 
 def exact_work_from_disk(objective: Objective, block: Block, n_rows: int) -> float:

@@ -10,30 +10,36 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from sgdone.interfaces.objective import Model, Objective, mean, standard_error
+from sgdone.matrices.row_hash import row_hashes
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, minimise
-from sgdone.newton.counted_work import factorises, is_least_squares
+from sgdone.newton.counted_work import (
+    CHEAP,
+    curvature_is_cheap,
+    fold_readings,
+    is_least_squares,
+    uses_folds,
+    uses_sample,
+)
 from sgdone.newton.fold_path import FoldPath
 from sgdone.newton.penalty_path import (
     FIRST_EXPONENT,
     NO_COEFFICIENT,
-    NO_PENALTY,
-    LeaveOneOut,
     PenaltyGrid,
     PenaltyOptimum,
     PenaltyPath,
     Readings,
-    RowLosses,
     ScaledAndGivenPath,
     has_unit_norms,
     lam_at,
+    leave_one_out,
     losses_of_constant,
 )
 from sgdone.newton.ridge_path import Gram, RidgePath, gram
-from sgdone.newton.search import RESIDUAL_ROUNDING, CholeskyDirection, Factors
+from sgdone.newton.search import RESIDUAL_ROUNDING, CholeskyDirection, Factors, Point, Search
 from sgdone.rows.rows import Block
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.sums.pieces import BlockPieces, is_extreme
-from sgdone.sums.row_sum import MemoryRows
+from sgdone.sums.row_sum import MemoryRows, run_search
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt
 from sgdone.sums.system import RowSpan, System, constant_model, is_smaller
 from sgdone.sums.units import Units
@@ -42,16 +48,17 @@ Array = NDArray[np.float64]
 
 
 def path_in_memory(
-    objective: Objective, rows: MemoryRows, start: Model | None, draws: np.random.Generator, *, one_pass: bool
+    objective: Objective, rows: MemoryRows, start: Model | None, *, one_pass: bool
 ) -> tuple[PenaltyPath, Units]:
     """Measure the columns, and choose the path; returns the units of the columns too.
 
-    ``draws`` draws folds; ``one_pass`` says that the rows cannot be read again.
+    The path, and with it the optimum and the penalty, depends on the rows alone. ``one_pass`` says that the rows cannot
+    be read again.
     """
     block, frequency = rows.block, rows.frequency
     block.rows.check_indices()
-    if not factorises(objective, block):
-        return _folds(objective, rows, draws)
+    if uses_folds(objective, block):
+        return _folds(objective, rows)
     sums = None
     if is_least_squares(objective) and not is_smaller(block.n_used, block.rows.n_features):
         units, sums = _units_and_sums(objective, block, frequency, rows.threads)
@@ -75,18 +82,25 @@ def _path(system: System, rows: MemoryRows, sums: Gram | None, start: Model | No
         system = replace(system, span=RowSpan.of(rows.pieces(system)))
     if is_least_squares(objective):
         return RidgePath(system, rows.pieces(system), sums, one_pass=one_pass)
-    if start is not None and system.span is None:
-        return ExactPath(system, rows.pieces(system), system.from_user(start.coef, start.intercept))
-    return ExactPath(system, rows.pieces(system), constant_model(system, block))
+    given = None if start is None or system.span is not None else system.from_user(start.coef, start.intercept)
+    constant = constant_model(system, block)
+    if uses_sample(objective, block) and given is None and SampledPath.is_possible(objective, rows):
+        return SampledPath(system, rows, constant)
+    return ExactPath(system, rows.pieces(system), constant if given is None else given)
 
 
-def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -> tuple[PenaltyPath, Units]:
+def _folds(objective: Objective, rows: MemoryRows) -> tuple[PenaltyPath, Units]:
     block = rows.block
     units = Units.of_all_rows(block, centred=objective.fit_intercept, frequency=rows.frequency)
     scaled = replace(block, rows=block.rows.in_units(units.scaling))
-    folds = replace(ValidationRows.drawn(scaled, block.all_used(), draws), block=block)
+    folds = replace(ValidationRows.by_rows(scaled), block=block)
     system, pieces = System(objective, units.scaling), BlockPieces(block, units.scaling, rows.frequency, rows.threads)
-    return FoldPath(system, pieces, constant_model(system, block), folds), units
+    most = _PATIENCE * fold_readings(objective)
+    return FoldPath(system, pieces, constant_model(system, block), folds, most), units
+
+
+#: Times the readings that are expected after which no further penalty is tried.
+_PATIENCE = 4
 
 
 def _units_and_sums(objective: Objective, block: Block, frequency: float, threads: int) -> tuple[Units, Gram | None]:
@@ -139,8 +153,6 @@ def best_of_least_squares(sums: SecondOrder, shape: tuple[int, ...]) -> int:
 _NEAR = 1e-6
 #: Coefficients up to which the curvatures of all penalties are kept, to start from: beyond, only the last one.
 _MOST_KEPT = 1000
-#: Products of a curvature that cost no more than calling NumPy does: it is then evaluated at each point.
-_CHEAP = 4e7
 #: Penalty per row from which single precision is enough for curvatures: their largest eigenvalue is at most about the
 #: number of columns times as large as the number of rows.
 _SINGLE = 1e-5
@@ -148,13 +160,13 @@ _SINGLE = 1e-5
 _FINITE = 0.5
 #: Share of the loss of a constant prediction that a model has at least that is as good as constant.
 _AS_GOOD = 0.9
-#: Where rows are separated: summed leave-one-out loss, in rows, below which smaller penalties only make sure
-#: predictions surer; and paired standard errors that a penalty must gain over the next larger one for a smaller one to
-#: be tried. A single row gains one of them, whatever it gains.
+#: Where rows are separated: summed leave-one-out loss, in rows, below which a smaller penalty hardly changes anything;
+#: and paired standard errors that a penalty must gain over the next larger one for a smaller one to be tried. A single
+#: row gains one of them, whatever it gains.
 _HARDLY_ANY, _CLEAR_GAIN = 0.01, 1.5
 #: Leave-one-out loss below which a row is predicted without an error, at equal chances; powers of ten by which a
-#: penalty is divided at most at once while there are no such errors; and the share of rows on the wrong side up to
-#: which it is divided by ten, and the paired standard errors that this must gain.
+#: penalty is divided at most at once while there are no such errors; share of rows on the wrong side up to which it is
+#: divided by ten, and the paired standard errors that this must gain.
 _NO_ERROR, _MOST_AT_ONCE, _FEW_MISSES, _SURE_GAIN = math.log(2.0), 4.0, 0.02, 5.0
 
 
@@ -166,6 +178,62 @@ class _Reached(NamedTuple):
     derivative: Array | None = None
 
 
+#: Rows that are left out of many: what this adds to a loss is a small part of it, and known to a few per cent. There
+#: are as many times more rows, and rows for each coefficient; and the key of the hash that chooses them.
+_SAMPLE, _MUCH_LARGER, _ROWS_PER_COEFFICIENT, _SAMPLE_KEY = 4096, 2, 10, 1
+
+
+class LeftOut(NamedTuple):
+    """Losses of rows at an optimum as if each had been left out, their mean over all rows, and its standard error."""
+
+    losses: Array
+    mean: float
+    error: float
+
+
+@final
+class LeftOutRows:
+    """Estimate of the loss of new rows at an optimum: each row is left out, or each of a sample of many.
+
+    The mean of a sample is corrected by training losses, whose mean over all rows is known. Rows are chosen by a hash
+    of their features, the same for all penalties.
+    """
+
+    def __init__(self, system: System, pieces: BlockPieces) -> None:
+        self._system, self._pieces = system, pieces
+        #: Numbers of the rows that are left out, among those of positive weight; None for all.
+        self.sample: NDArray[np.intp] | None = None
+        block, n_rows = pieces.block, pieces.n_rows
+        if n_rows >= _MUCH_LARGER * _SAMPLE and n_rows >= _ROWS_PER_COEFFICIENT * system.n_coefficients:
+            hashes = row_hashes(block.rows.whole(), _SAMPLE_KEY)[block.all_used().astype(np.intp)]
+            self.sample = np.sort(np.argsort(hashes, kind="stable")[:_SAMPLE])
+        self._judged = pieces if self.sample is None else pieces.sample(self.sample)
+
+    @cached_property
+    def _weights(self) -> Array:
+        return np.concatenate([piece.weights for piece in self._judged])
+
+    def error(self, values: Array) -> float:
+        """Standard error of the mean over all rows, from values of the rows that are left out."""
+        return standard_error(values, self._weights, self._pieces.n_rows)
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether all rows are read."""
+        return self.sample is None
+
+    def at(self, model: Array, step: Array, sums: SecondOrder, inverse: Array, *, single: bool = False) -> LeftOut:
+        """Losses at a model that is a ``step`` away from where ``sums`` were evaluated, with H⁻¹ at the model."""
+        left = leave_one_out(self._system.objective, self._judged, model, inverse, single=single)
+        error = self.error(left.losses)
+        if self.sample is None:
+            return LeftOut(left.losses, mean(left.losses, self._weights), error)
+        flat = step.T.ravel()
+        training = sums.loss + float(np.vdot(sums.gradient, step)) + 0.5 * float(flat @ (sums.curvature @ flat))
+        loss = training / sums.weight + mean(left.losses - left.training, self._weights)
+        return LeftOut(left.losses, loss, error)
+
+
 @final
 class ExactPath(PenaltyPath):
     """Newton's method at one penalty after the other, each from the nearest optimum, on rows in the system's units."""
@@ -173,10 +241,12 @@ class ExactPath(PenaltyPath):
     def __init__(self, system: System, pieces: BlockPieces, start: Array) -> None:
         self.system, self.objective, self.pieces = system, system.objective, pieces
         pairs = self.objective.n_free_outputs * (self.objective.n_free_outputs + 1) // 2
-        self._cheap = pieces.n_rows * pieces.width**2 * pairs <= _CHEAP
+        self._cheap = pieces.n_rows * pieces.width**2 * pairs <= CHEAP
         self.grid: PenaltyGrid = PenaltyGrid()
         self.optima = dict[int, PenaltyOptimum]()
         self._start = start
+        self._left_out, self._left = LeftOutRows(system, pieces), dict[int, LeftOut]()
+        self._total_weight = pieces.frequency * pieces.block.total_weight
         self._factors: Factors | None = None
         self._least: tuple[Array, Array] | None = None
         self._known = dict[int, _Reached]()
@@ -207,11 +277,11 @@ class ExactPath(PenaltyPath):
                 yield from self._near_optimum(k, lam_at(k))
                 k = self._next(k)
             best = self.optima[self.grid.best]
-            yield from self._optimum(self.grid.best, best.lam, best.model, best.losses)
+            yield from self._optimum(self.grid.best, best)
         else:
-            yield from self._near_optimum(0, given * self.pieces.frequency * self.pieces.block.total_weight)
+            yield from self._near_optimum(0, given * self._total_weight)
             best = self.optima[0]
-            yield from self._optimum(0, best.lam, best.model, best.losses)
+            yield from self._optimum(0, best)
 
     def has_finite_optimum(self) -> bool:
         """Whether a finite optimum without a penalty was proved to exist.
@@ -221,13 +291,7 @@ class ExactPath(PenaltyPath):
         """
         if self._least is None or not self._cheap or self.objective.predicts != "two_classes":
             return False
-        curvature, gradient = self._least
-        factors = Factors.of(curvature, self.system.penalties(0.0), gradient.shape[1])
-        if factors.cholesky is None:
-            return False
-        inverse = factors.inverse()
-        largest = max(float(piece.rows.quadratic_forms(inverse[None]).max()) for piece in self.pieces)
-        return float(np.vdot(gradient, factors.solve(gradient))) * largest <= _FINITE**2
+        return _has_finite_optimum(self.system, self.pieces, *self._least)
 
     def _choose_first(self) -> Readings:
         """Begin the search at the penalty that is best for least squares, if the start is a constant prediction.
@@ -256,10 +320,13 @@ class ExactPath(PenaltyPath):
         # At the optimum g + λw = 0, so that dw/d log λ = −H⁻¹λw.
         derivative = -directions.factors.solve(curved.gradient - curved.sums.gradient)
         self._known[k] = _Reached(found.model, curved.sums, derivative)
-        inverse = directions.factors.inverse()
-        left: RowLosses = yield LeaveOneOut(self.system, curved.model, inverse, directions.single)
-        self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan)
-        self.grid.record(k, mean(left.losses, self._weights))
+        if self._left_out.reads_all:
+            yield None
+        inverse, here = directions.factors.inverse(), np.zeros_like(curved.model)
+        left = self._left_out.at(curved.model, here, curved.sums, inverse, single=directions.single)
+        self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan, self._left_out.sample, is_sample=True)
+        self._left[k] = left
+        self.grid.record(k, left.mean, left.error)
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
         self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))
@@ -294,33 +361,34 @@ class ExactPath(PenaltyPath):
         Without leave-one-out errors the loss is about proportional to the penalty, and the next one leaves hardly any
         of it. Otherwise a power of ten is divided at once as long as that is clearly a gain.
         """
-        losses = self.optima[k].losses
-        if losses.max() < _NO_ERROR:
-            decades = math.log10(float(losses @ self._weights) / _HARDLY_ANY)
+        left = self._left[k]
+        if left.losses.max() < _NO_ERROR:
+            decades = math.log10(left.mean * self._total_weight / _HARDLY_ANY)
             return math.ceil(2.0 * min(decades, _MOST_AT_ONCE))
         larger = min((other for other in self.optima if other > k), default=None)
         return 2 if larger is not None and self._gains(k, larger, _SURE_GAIN) else 1
 
     def _gains(self, k: int, larger: int, errors: float) -> bool:
         """Whether the loss at k is smaller than at a larger penalty, by this number of paired standard errors."""
-        gain = self.optima[larger].losses - self.optima[k].losses
-        return mean(gain, self._weights) > errors * standard_error(gain, self._weights)
+        gain = self._left[larger].mean - self._left[k].mean
+        return gain > errors * self._left_out.error(self._left[larger].losses - self._left[k].losses)
 
     def _recognise_separation(self, k: int, misses: float) -> None:
         """End the search where rows are separated and smaller penalties do not clearly predict new ones better."""
         self._misses = misses if self.objective.loss.fades else math.inf
         if self._misses > 0:
             return
-        if float(self.optima[k].losses @ self._weights) <= _HARDLY_ANY:
+        if self._left[k].mean * self._total_weight <= _HARDLY_ANY:
             self.grid.lowest, self._is_settled = k, True
         elif k + 1 in self.optima and not self._gains(k, k + 1, _CLEAR_GAIN):
             self.grid.lowest = k
 
-    def _optimum(self, k: int, lam: float, model: Array, losses: Array) -> Readings:
+    def _optimum(self, k: int, near: PenaltyOptimum) -> Readings:
         """The exact optimum."""
-        directions = self._directions_at(lam)
-        found: SearchResult = yield from minimise(self._problem(lam), model, EXACT, directions, progress=self._progress)
-        self.optima[k] = PenaltyOptimum(found.model, lam, losses, found.decrement)
+        lam, directions = near.lam, self._directions_at(near.lam)
+        search = minimise(self._problem(lam), near.model, EXACT, directions, progress=self._progress)
+        found: SearchResult = yield from search
+        self.optima[k] = replace(near, model=found.model, decrement=found.decrement)
 
     def _problem(self, lam: float) -> Problem:
         return Problem(self.system, self.system.penalties(lam), self.pieces.n_rows, self._least_dispersion)
@@ -355,8 +423,7 @@ class ExactPath(PenaltyPath):
     def _set_ends(self, k: int, model: Array, sums: SecondOrder, unit: float) -> None:
         """Set the ends of the grid: neither larger penalties nor tiny ones make a difference to the model."""
         if self.grid.lowest == -math.inf:
-            largest = max(_largest_eigenvalue(sums.curvature), np.finfo(np.float64).tiny)
-            self.grid.lowest = 2.0 * math.log10(NO_PENALTY * largest)
+            self.grid.set_lowest(sums.curvature)
         coef = model.copy()
         coef[-1] = 0.0
         flat = coef.T.ravel()
@@ -366,9 +433,136 @@ class ExactPath(PenaltyPath):
             self.grid.highest = min(self.grid.highest, k)
 
 
-def _largest_eigenvalue(matrix: Array) -> float:
-    """Largest eigenvalue, to a few per cent, by ten products."""
-    vector = np.sqrt(np.maximum(np.diagonal(matrix), 0.0)) + np.finfo(np.float64).tiny
-    for _ in range(10):
-        vector = matrix @ (vector / max(float(np.linalg.norm(vector)), np.finfo(np.float64).tiny))
-    return float(np.linalg.norm(vector))
+def _has_finite_optimum(system: System, pieces: BlockPieces, curvature: Array, gradient: Array) -> bool:
+    """See `ExactPath.has_finite_optimum`: ``curvature`` and ``gradient`` are those of the loss alone at a model."""
+    factors = Factors.of(curvature, system.penalties(0.0), gradient.shape[1])
+    if factors.cholesky is None:
+        return False
+    inverse = factors.inverse()
+    largest = max(float(piece.rows.quadratic_forms(inverse[None]).max()) for piece in pieces)
+    return float(np.vdot(gradient, factors.solve(gradient))) * largest <= _FINITE**2
+
+
+#: Rows for each coefficient, and of the rarest class, in a tenth of the rows that is used for all of them.
+_ENOUGH_FOR_TENTH, _LEAST_OF_CLASS = 5, 50
+#: Key of the hash by which a tenth of the rows is chosen, and decrement up to which optima are found from which others
+#: are one Newton step away.
+_TENTH, _ROUGH = 0, 0.01
+#: Times that the penalty is chosen, as long as it moves by more than the optimum to second order can be trusted for.
+_MOST_CHOICES = 3
+
+
+@final
+class SampledPath(PenaltyPath):
+    """Newton's method where there are many rows for each coefficient, and sums over all rows are expensive.
+
+    A tenth of the rows, chosen by a hash of their features, gives a model and a penalty to start from. At an optimum of
+    all rows those of other penalties are one Newton step away, and are compared by their leave-one-out losses.
+    """
+
+    def __init__(self, system: System, rows: MemoryRows, constant: Array) -> None:
+        self.system, self._rows, self._pieces = system, rows, rows.pieces(system)
+        self._tenth = rows.subset("validation", _TENTH)
+        self._left_out = LeftOutRows(system, self._pieces)
+        self.grid = PenaltyGrid()
+        self._best, self._lam, self._progress = PenaltyOptimum(constant), math.nan, SearchProgress()
+        self._instead: ExactPath | None = None
+        self._directions = CholeskyDirection(system, cheap=curvature_is_cheap(system.objective, rows.block))
+
+    @staticmethod
+    def is_possible(objective: Objective, rows: MemoryRows) -> bool:
+        """Whether a tenth of the rows has enough of them for each coefficient, and of each class."""
+        block = rows.block
+        enough = _ENOUGH_FOR_TENTH * (block.rows.n_features + 1) * objective.n_free_outputs
+        if block.n_used < 10 * enough:
+            return False
+        tenth = rows.subset("validation", _TENTH).block
+        labels = tenth.labels[tenth.all_used()]
+        if labels.size < enough:
+            return False
+        if objective.is_regression:
+            return True
+        counts = np.unique(labels, return_counts=True)[1]
+        return bool(counts.size == np.unique(block.labels).size and counts.min() >= _LEAST_OF_CLASS)
+
+    @property
+    def best(self) -> PenaltyOptimum:
+        """The optimum; before it is known, the current model of the search."""
+        if self._instead is not None:
+            return self._instead.best
+        found = self._progress.model
+        return self._best if found is None or self._best.losses.size else PenaltyOptimum(found, self._lam)
+
+    def evaluations(self) -> Readings:
+        """Find the optimum; yields before each reading of all rows."""
+        yield None
+        k, model, misses = self._first()
+        if misses <= _FEW_MISSES * self._tenth.n_rows and self.system.objective.loss.fades:
+            # Nearly separated: optima of other penalties are far from this one.
+            self._instead = ExactPath(self.system, self._pieces, model)
+            yield from self._instead.evaluations()
+            self._best, self._loss, self.grid = self._instead.best, self._instead.loss, self._instead.grid
+            return
+        for _ in range(_MOST_CHOICES if self.system.objective.alpha is None else 0):
+            yield from self._minimise(lam_at(k), model, _ROUGH)
+            before = k
+            if self._left_out.reads_all:
+                yield None
+            k, model = self._choose(k)
+            if abs(k - before) <= 1:
+                break
+        given = self.system.objective.alpha
+        self._lam = lam_at(k) if given is None else self._given
+        found = yield from self._minimise(self._lam, model, EXACT)
+        if self._left_out.reads_all:
+            yield None
+        at, inverse = self._directions.curvature_at, self._directions.factors.inverse()
+        left = self._left_out.at(found.model, found.model - at.model, at.sums, inverse)
+        self._loss, sample = left.mean, self._left_out.sample
+        self._best = PenaltyOptimum(found.model, self._lam, left.losses, found.decrement, sample, is_sample=True)
+
+    def has_finite_optimum(self) -> bool:
+        """Whether a finite optimum without a penalty was proved to exist."""
+        if self._instead is not None:
+            return self._instead.has_finite_optimum()
+        if self.system.objective.predicts != "two_classes" or not self._best.losses.size:
+            return False
+        sums = self._directions.curvature_at.sums
+        return _has_finite_optimum(self.system, self._pieces, sums.curvature, sums.gradient)
+
+    @property
+    def _given(self) -> float:
+        """The given penalty."""
+        return self.system.objective.known_alpha * self._rows.frequency * self._rows.block.total_weight
+
+    def _first(self) -> tuple[int, Array, float]:
+        """A first penalty, that of least squares at a constant prediction of the tenth, its optimum, and its errors."""
+        constant = self._best.model
+        sums: SecondOrder = self._tenth.sum(SecondOrderAt(self.system, constant))
+        if not np.isfinite(sums.loss):
+            raise OverflowError("the loss of the start is too large")
+        k = best_of_least_squares(sums, constant.shape)
+        lam = lam_at(k) if self.system.objective.alpha is None else self._given
+        problem = Problem(self.system, self.system.penalties(0.1 * lam), self._tenth.n_rows)
+        search = minimise(problem, constant, _ROUGH, CholeskyDirection(self.system))
+        found: SearchResult = run_search(self._tenth, search)
+        return k, found.model, found.at.sums.misses
+
+    def _minimise(self, lam: float, start: Array, tol: float) -> Search:
+        problem = Problem(self.system, self.system.penalties(lam), self._pieces.n_rows)
+        return (yield from minimise(problem, start, tol, self._directions, progress=self._progress))
+
+    def _choose(self, first: int) -> tuple[int, Array]:
+        """The penalty with the least leave-one-out loss, and its optimum to second order."""
+        curved, models = self._directions.curvature_at, dict[int, Array]()
+        sums, at = curved.sums, curved.model
+        self.grid = PenaltyGrid(first)
+        self.grid.set_lowest(sums.curvature)
+        while (k := self.grid.next()) is not None:
+            penalties = self.system.penalties(lam_at(k))
+            factors = Factors.of(sums.curvature, penalties, at.shape[1])
+            step = -factors.solve(Point.of(sums, at, penalties).gradient)
+            models[k] = at + step
+            left = self._left_out.at(models[k], step, sums, factors.inverse())
+            self.grid.record(k, left.mean, left.error)
+        return self.grid.best, models[self.grid.best]

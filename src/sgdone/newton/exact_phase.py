@@ -16,18 +16,20 @@ from sgdone.machine.threads import single_thread
 from sgdone.message_text import RowError
 from sgdone.newton import EXACT, Problem, SearchRunner
 from sgdone.newton.counted_work import (
+    ROWS_PER_COEFFICIENT,
+    VERY_MANY_ROWS,
     bank_work,
-    exact_work,
-    exact_work_after,
     exact_work_from_disk,
-    factorises,
     is_least_squares,
     reading_work,
+    rows_per_coefficient,
+    uses_folds,
+    work_in_memory,
 )
 from sgdone.newton.exact_path import path_in_memory
 from sgdone.newton.penalty_path import Evaluated, PenaltyPath, losses_of_constant
 from sgdone.newton.search import MOST_SUMMED
-from sgdone.newton.summed_path import ROWS_PER_COEFFICIENT, ChosenPenalty, SummedPath, has_likelihood
+from sgdone.newton.summed_path import ChosenPenalty, SummedPath, has_likelihood
 from sgdone.rows.rows import Block, check_rows
 from sgdone.rows.source import Stream
 from sgdone.steps.step_size import StepSize
@@ -41,10 +43,9 @@ Array = NDArray[np.float64]
 
 #: Passes that a budget must allow for the exact phase to come first: a path of penalties seldom needs more.
 _PASSES = 50.0
-#: Largest cost of the exact phase relative to that of the bank, on small data: it gives exact coefficients.
-_HEAD_START, _SMALL = 1.5, 20_000
-#: Largest cost of the exact phase after another one, relative to what was spent.
-_MOST_WORK = 10.0
+#: Largest cost of the exact phase relative to that of the bank. Where there are many more rows than coefficients, the
+#: seed of the bank makes little difference, and the exact phase is worth little more than what it saves.
+_MOST_WORK, _MOST_WORK_OF_MANY_ROWS = 10.0, 1.5
 #: Share of the loss of a constant prediction below which classes are nearly separated: there the steps of SGD, which
 #: grow margins ever more slowly, take many passes.
 _NEARLY_SEPARATED = 0.1
@@ -171,9 +172,12 @@ class ExactPhase(Method):
         return "; ".join(filter(None, (*parts, state.path.remark)))
 
     def evidence(self, state: ExactState) -> dict[str, Any]:
-        """The judgement, the penalty, and whether the classes are separated."""
-        judgement = state.judgement
+        """The judgement, the penalty with losses of others that were tried, and whether the classes are separated."""
+        judgement, losses = state.judgement, state.path.losses
         found: dict[str, Any] = {"alpha": self.objective(state).alpha}
+        if state.objective.alpha is None and losses:
+            tried = [[lam / state.weight, loss] for lam, loss in losses.items()]
+            found |= {"alpha_chosen_by": state.path.compared_by, "alphas_tried": tried}
         if state.is_separated:
             found |= {"separation": "complete", "separable_rows": state.n_used}
         return found if judgement is None else found | judgement.evidence | {"decrement": judgement.decrement}
@@ -228,39 +232,37 @@ class ExactInMemory(ExactPhase):
         return self.follows_bank(objective, stream, before.method, before.state)
 
     def takes_over(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase) -> bool:
-        """Whether the classes are nearly separated, and factors are possible."""
-        return factorises(objective, stream.block) and _is_nearly_separated(objective, before)
+        """Whether the classes are nearly separated, and factors and enough passes are possible."""
+        return not uses_folds(objective, stream.block) and _takes_over(objective, stream, stop, before)
 
     def replaces_bank(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
-        """Whether it is expected to cost less than the bank, and no budget is too small for it."""
+        """Whether it costs little enough, by what is known before the first row is read, and no budget is too small.
+
+        Then optimum and penalty depend on the rows alone.
+        """
         block = stream.block
-        if not factorises(objective, block):
-            return False
-        needed = 1.0 if is_least_squares(objective) else _PASSES
+        needed = 1.0 if is_least_squares(objective) and not uses_folds(objective, block) else _PASSES
         if _passes_allowed(stop, block.rows.n_rows) < needed:
             return False
-        head_start = _HEAD_START if block.n_used <= _SMALL else 1.0
-        return exact_work(objective, block) <= head_start * bank_work(objective, block)
+        many = rows_per_coefficient(objective, block) >= VERY_MANY_ROWS
+        most = _MOST_WORK_OF_MANY_ROWS if many else _MOST_WORK
+        return work_in_memory(objective, block) <= most * bank_work(objective, block)
 
     def follows_bank(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
         """Whether it costs less than was spent, or the method expects a gain that matters."""
-        cost, spent = exact_work_after(objective, stream.block), method.work(state)
+        cost, spent = work_in_memory(objective, stream.block, warm=True), method.work(state)
         return cost <= spent or (cost <= _MOST_WORK * spent and method.expects_gain(state, self.tol))
 
     def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
-        """Whether it has converged and, if its penalty was chosen by folds, their loss is not larger than before."""
-        if ended.status is not Status.CONVERGED:
-            return False
-        judgement, earlier = state.judgement, before.method.judgement(before.state)
-        by_folds = state.path.best.rows is not None
-        return not by_folds or judgement is None or earlier is None or not judgement.loss > earlier.loss
+        """Whether it has converged: then optimum and penalty depend on the rows alone."""
+        return ended.status is Status.CONVERGED
 
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
         """Measure the columns; nothing is evaluated yet."""
         rows = rows_of(stream)
         assert isinstance(rows, MemoryRows)
         with single_thread():
-            path, units = path_in_memory(objective, rows, start, stream.draws, one_pass=self.one_pass)
+            path, units = path_in_memory(objective, rows, start, one_pass=self.one_pass)
             weight, matrix = rows.frequency * rows.block.total_weight, rows.block.rows
             return ExactState(rows, path, matrix.n_rows, rows.n_rows, weight, matrix.dtype, units)
 
@@ -298,11 +300,10 @@ class ExactInMemory(ExactPhase):
         best, objective, memory = state.path.best, state.objective, _memory(state)
         block = memory.block
         used = block.all_used()
-        kind: LossEstimator = "leave-one-out"
-        if best.rows is not None:
-            kind, used = "cross-validation", used[best.rows]
-        places = np.arange(0, used.size, -(-used.size // _JUDGED))
-        rows, total = used[places], state.weight
+        kind: LossEstimator = "cross-validation" if best.by_folds else "leave-one-out"
+        known = used if best.rows is None else used[best.rows]
+        places = np.arange(0, known.size, -(-known.size // _JUDGED))
+        rows, total = known[places], state.weight
         labels, weights = block.labels[rows], memory.frequency * block.weights_of(rows)
         if best.losses.size:
             losses, of_constant = best.losses[places], losses_of_constant(objective, labels, weights, left_out=True)
@@ -312,7 +313,9 @@ class ExactInMemory(ExactPhase):
             model = self.solution(state)
             scores = np.asarray(block.rows.matrix(rows) @ model.coef.T) + model.intercept
             losses = derivatives(objective, scores, labels).losses
-        noise = _standard_error(losses, weights) * float(np.sqrt(rows.size / used.size))
+        # Losses of a sample have the error of its mean; the estimated loss is that of all rows, or of those of folds.
+        estimated = known.size if best.by_folds else used.size
+        noise = _standard_error(losses, weights) * float(np.sqrt(rows.size / estimated))
         # Another sample of as many rows would give another model: see `FIT_VARIANCE`.
         wider = float(np.sqrt(1.0 + FIT_VARIANCE * min(best.model.size / total, 1.0)))
         return Judgement(
@@ -360,8 +363,8 @@ class ExactFromDisk(ExactPhase):
         return exact_work_from_disk(objective, stream.block, n_rows) <= spent
 
     def takes_over(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase) -> bool:
-        """Whether the classes are nearly separated."""
-        return _is_nearly_separated(objective, before)
+        """Whether the classes are nearly separated, and enough passes are possible."""
+        return _takes_over(objective, stream, stop, before)
 
     def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
         """Whether it has converged: then its model is the minimum of the same objective, on many rows."""
@@ -397,12 +400,13 @@ class ExactFromDisk(ExactPhase):
         return replace(judgement, gain=0.0, gain_error=0.0, decrement=path.best.decrement)
 
 
-def _is_nearly_separated(objective: Objective, before: EndedPhase) -> bool:
-    """Whether validation rows are predicted almost without loss."""
+def _takes_over(objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase) -> bool:
+    """Whether validation rows are predicted almost without loss, and no budget is too small for Newton's method."""
     judgement = before.method.judgement(before.state)
     if judgement is None or not _can_be_separated(objective):
         return False
-    return judgement.loss <= _NEARLY_SEPARATED * judgement.constant_loss
+    near = judgement.loss <= _NEARLY_SEPARATED * judgement.constant_loss
+    return near and _passes_allowed(stop, stream.n_rows or 1) >= _PASSES
 
 
 def _can_be_separated(objective: Objective) -> bool:

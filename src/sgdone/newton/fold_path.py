@@ -272,6 +272,8 @@ _NEAR = 2.0
 _FIRST_SHARE = 1.0
 #: A penalty, in steps of the grid above the first, at which one step is made on the way from the constant model.
 _ON_THE_WAY = 2
+#: Times the readings after which no further penalty is tried, after which the optimum is given up.
+_LAST_PATIENCE = 2.0
 #: Standard errors of the difference at which units are given up.
 _CLEARLY = 3.0
 
@@ -280,12 +282,21 @@ _CLEARLY = 3.0
 class FoldPath(PenaltyPath):
     """Newton's method at one penalty after the other, for one model per fold; then for all rows at the best penalty.
 
-    The model to start from predicts a constant.
+    The model to start from predicts a constant. After ``most_readings`` of the rows no further penalty is tried.
     """
 
-    def __init__(self, system: System, pieces: BlockPieces, start: Array, validation: ValidationRows) -> None:
+    compared_by = "cross-validation"
+
+    def __init__(
+        self,
+        system: System,
+        pieces: BlockPieces,
+        start: Array,
+        validation: ValidationRows,
+        most_readings: float = math.inf,
+    ) -> None:
         self.system, self.objective, self.pieces = system, system.objective, pieces
-        self._best = PenaltyOptimum(start)
+        self._best, self._most_readings, self._readings = PenaltyOptimum(start), most_readings, 0
         objective, block = system.objective, pieces.block
         basis = contrasts(objective)
         self._start = start[-1] if basis is None else basis @ start[-1]
@@ -295,6 +306,7 @@ class FoldPath(PenaltyPath):
         self._held_out = folds[:, None] == np.unique(folds[folds != NO_FOLD])
         self._judged = np.flatnonzero(self._held_out.any(axis=1))
         self._chosen: _Search | None = None
+        self._was_ended = False
 
     @property
     def uses_given_units(self) -> bool:
@@ -310,9 +322,25 @@ class FoldPath(PenaltyPath):
         if given is None and has_unit_norms(self.pieces.block):
             unscaled = BlockPieces(self.pieces.block, self.pieces.scaling.as_given())
             other = _Search(self, fold_rows(unscaled), in_given_units=True)
-            yield from other.evaluations()
-        yield from own.evaluations(other, None if given is None else given * float(self.weights.sum()))
+            yield from self._with_patience(other.evaluations())
+        lam = None if given is None else given * float(self.weights.sum())
+        yield from self._with_patience(own.evaluations(other, lam))
         yield from self._optimum()
+
+    @property
+    def remark(self) -> str:
+        """Remark for the verdict, about units and about a search that was ended."""
+        ended = f"no further alpha was tried after {self._readings:,} passes" if self._was_ended else ""
+        return "; ".join(filter(None, (super().remark, ended)))
+
+    def _with_patience(self, search: Readings) -> Readings:
+        """Follow a search until it has made too many readings; one penalty at least is tried."""
+        for request in search:
+            if self._readings >= self._most_readings and self._chosen is not None:
+                self._was_ended = True
+                return
+            self._readings += 1
+            yield request
 
     def offer(self, search: "_Search") -> None:
         """Use the best fold models of a search if they are the best so far."""
@@ -328,11 +356,15 @@ class FoldPath(PenaltyPath):
         newton = FoldNewton(self.objective, chosen.rows, self._labels, self.weights[:, None], chosen.means)
         newton.start(*chosen.mean_model())
         wanted = EXACT * min(1.0, float(self.weights.sum()) / self.weights.size)
+        outputs, decrement = newton.n_outputs, math.inf
         for _ in newton.minimise(chosen.lam, wanted, last_step=False):
+            self._readings += 1
+            if self._readings > _LAST_PATIENCE * self._most_readings:
+                break
             yield None
             self.evaluated = newton.evaluated
-        outputs = newton.n_outputs
-        decrement = float(newton.decrements[0])
+        else:
+            decrement = float(newton.decrements[0])
         self._best = self._as_optimum(newton.coef[:, :outputs], newton.intercept[:outputs], decrement)
 
     def _as_optimum(self, coef: Array, intercept: Array, decrement: float) -> PenaltyOptimum:

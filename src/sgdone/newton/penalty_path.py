@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from sgdone.interfaces.objective import Objective
 from sgdone.newton.search import Factors
 from sgdone.rows.rows import Block, Rows, Scaling
-from sgdone.sums.pieces import BlockPieces, Piece, Pieces
-from sgdone.sums.row_sum import ReadableRows, RowSum, message
-from sgdone.sums.second_order import SecondOrder, derivatives, own_curvatures, scores, second_order
+from sgdone.sums.pieces import BlockPieces, Piece, Pieces, ScaledRows
+from sgdone.sums.row_sum import RowSum
+from sgdone.sums.second_order import SecondOrder, derivatives, pairs_of_classes, scores, second_order
 from sgdone.sums.system import System, best_constant, contrasts
 from sgdone.sums.units import Units
 
@@ -31,6 +31,8 @@ FIRST_EXPONENT, LARGEST = 0, 80
 #: below as many standard errors; and smallest penalty, as a share of the largest eigenvalue of C, that makes a
 #: difference.
 NO_COEFFICIENT, NO_PENALTY = 0.01, 1e-10
+#: Standard errors of the loss that the next smaller penalty must gain for even smaller ones to be tried.
+NO_GAIN = 0.02
 
 
 def lam_at(k: int) -> float:
@@ -64,22 +66,31 @@ class PenaltyGrid:
     #: Smallest and largest k that may be tried.
     lowest: float = -math.inf
     highest: float = LARGEST
+    #: Gain of a smaller penalty over the next larger one below which even smaller ones are not tried.
+    least_gain: float = 0.0
 
     @property
     def best(self) -> int:
         """The penalty with the least loss; of several, the largest."""
         return min(self.losses, key=lambda k: (self.losses[k], -k))
 
-    def record(self, k: int, loss: float) -> None:
-        """Record the loss at a penalty; infinite if it is not a number."""
+    def record(self, k: int, loss: float, error: float = 0.0) -> None:
+        """Record the loss at a penalty, infinite if it is not a number, and its standard error."""
         self.losses[k] = loss if loss == loss else math.inf
+        if k == self.best and error == error:
+            self.least_gain = NO_GAIN * error
+
+    def set_lowest(self, curvature: "Array") -> None:
+        """Set the smallest penalty that makes a difference, by the curvature of the loss."""
+        largest = max(_largest_eigenvalue(curvature), np.finfo(np.float64).tiny)
+        self.lowest = 2.0 * math.log10(NO_PENALTY * largest)
 
     def next(self) -> int | None:
         """The next penalty to try; None if the best is known."""
         if not self.losses:
             return self.first
         for k in (self.best - 1, self.best + 1):
-            if k not in self.losses and self._allowed(k):
+            if k not in self.losses and self._allowed(k) and not (k < self.best and self._has_levelled_off):
                 return k
         return None
 
@@ -90,8 +101,21 @@ class PenaltyGrid:
             return "largest"
         return "smallest" if self.best - 1 not in self.losses and not self._allowed(self.best - 1) else ""
 
+    @property
+    def _has_levelled_off(self) -> bool:
+        """Whether the best penalty gained next to nothing over the next larger one."""
+        return self.losses.get(self.best + 1, math.inf) - self.losses[self.best] <= self.least_gain
+
     def _allowed(self, k: int) -> bool:
         return self.lowest <= k <= self.highest
+
+
+def _largest_eigenvalue(matrix: "Array") -> float:
+    """Largest eigenvalue, to a few per cent, by ten products."""
+    vector = np.sqrt(np.maximum(np.diagonal(matrix), 0.0)) + np.finfo(np.float64).tiny
+    for _ in range(10):
+        vector = matrix @ (vector / max(float(np.linalg.norm(vector)), np.finfo(np.float64).tiny))
+    return float(np.linalg.norm(vector))
 
 
 Array = NDArray[np.float64]
@@ -128,6 +152,13 @@ class PenaltyOptimum:
     decrement: float = math.nan
     #: Numbers, among the rows of positive weight, of those that ``losses`` are of; None for all.
     rows: NDArray[np.intp] | None = None
+    #: Whether these rows are a sample that stands for all; otherwise they are those of folds.
+    is_sample: bool = False
+
+    @property
+    def by_folds(self) -> bool:
+        """Whether the losses are those of folds."""
+        return self.rows is not None and not self.is_sample
 
 
 #: Remark for the verdict.
@@ -143,6 +174,8 @@ class PenaltyPath(ABC):
     evaluated: Evaluated = Evaluated()
     #: Penalties that were tried; None if only one is.
     grid: PenaltyGrid | None = None
+    #: Estimate of the loss of new rows by which penalties are compared.
+    compared_by: str = "leave-one-out"
     _best: PenaltyOptimum
     _loss: float = float("nan")
 
@@ -155,6 +188,11 @@ class PenaltyPath(ABC):
     def loss(self) -> float:
         """The estimated loss of new rows at the best penalty; NaN if it is not known."""
         return self._loss
+
+    @property
+    def losses(self) -> dict[float, float]:
+        """Estimated loss of new rows at each λ that was tried."""
+        return {} if self.grid is None else {lam_at(k): loss for k, loss in sorted(self.grid.losses.items())}
 
     @abstractmethod
     def evaluations(self) -> Readings:
@@ -215,6 +253,11 @@ class ScaledAndGivenPath(PenaltyPath):
         return self._chosen.end
 
     @property
+    def losses(self) -> dict[float, float]:
+        """Estimated losses of the better path."""
+        return self._chosen.losses
+
+    @property
     def best(self) -> PenaltyOptimum:
         """The optimum of the better path, in scaled units."""
         found = self._chosen.best
@@ -267,44 +310,25 @@ def has_unit_norms(block: Block) -> bool:
 ALONE = 1e-13
 
 
-@final
-@message
-@dataclass(frozen=True)
-class RowLosses:
-    """Losses of rows, in their order."""
+class LeftOutLosses(NamedTuple):
+    """Losses of rows at a model, and as if each had been left out."""
 
+    training: Array
     losses: Array
 
-    def merge(self, other: "RowLosses") -> "RowLosses":
-        """The losses of the rows of both."""
-        return RowLosses(np.concatenate([self.losses, other.losses]))
 
-
-@final
-@message
-@dataclass(frozen=True)
-class LeaveOneOut(RowSum):
-    """Losses of rows as if each had been left out; ``inverse`` and ``single`` as in `leave_one_out`."""
-
-    system: System
-    model: Array
-    inverse: Array
-    single: bool = False
-
-    def of(self, rows: ReadableRows) -> RowLosses:
-        """The losses of these rows."""
-        objective, pieces = self.system.objective, rows.pieces(self.system)
-        return RowLosses(leave_one_out(objective, pieces, self.model, self.inverse, single=self.single))
-
-
-def leave_one_out(objective: Objective, pieces: Pieces, model: Array, inverse: Array, *, single: bool = False) -> Array:
-    """The loss of each row of positive weight, had u = min(v, 1) of it been left out.
+def leave_one_out(
+    objective: Objective, pieces: Pieces, model: Array, inverse: Array, *, single: bool = False
+) -> LeftOutLosses:
+    """The loss of each row of positive weight, and the one had u = min(v, 1) of it been left out.
 
     ``model`` is the optimum with all rows, and ``inverse`` H⁻¹ there, of the penalised objective. Leverages in single
     precision are enough if ``single``.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return np.concatenate(list(pieces.map(lambda piece: _of_piece(objective, piece, model, inverse, single))))
+        found = pieces.map(lambda piece: _of_piece(objective, piece, model, inverse, single))
+        training, losses = zip(*found, strict=True)
+        return LeftOutLosses(np.concatenate(training), np.concatenate(losses))
 
 
 def losses_of_constant(objective: Objective, labels: Array, weights: Array, *, left_out: bool) -> Array:
@@ -322,36 +346,46 @@ def losses_of_constant(objective: Objective, labels: Array, weights: Array, *, l
     block = Block.of(Rows.of(np.empty((labels.size, 0))), labels, weights)
     pieces = BlockPieces(block, Scaling(np.empty(0)))
     curvature = second_order(objective, pieces, model).curvature
-    return leave_one_out(objective, pieces, model, Factors.of(curvature, np.zeros(1), model.shape[1]).inverse())
+    return leave_one_out(objective, pieces, model, Factors.of(curvature, np.zeros(1), model.shape[1]).inverse()).losses
 
 
-def _of_piece(objective: Objective, piece: Piece, model: Array, inverse: Array, single: bool) -> Array:
+def _of_piece(objective: Objective, piece: Piece, model: Array, inverse: Array, single: bool) -> LeftOutLosses:
     rows, labels, weights = piece
     basis, (width, columns) = contrasts(objective), model.shape
     of_rows = scores(rows, model, basis)
     found = derivatives(objective, of_rows, labels)
-    pairs, curvatures = own_curvatures(objective, found)
-    removed = np.minimum(weights, 1.0)
-    blocks = inverse.reshape(columns, width, columns, width)
-    leverages = rows.quadratic_forms(
-        np.stack([0.5 * (blocks[a, :, b] + blocks[a, :, b].T) for a, b in pairs]) if columns > 1 else inverse[None],
-        single=single,
-    )
+    removed, blocks = np.minimum(weights, 1.0), inverse.reshape(columns, width, columns, width)
     if basis is None:
-        left = 1.0 - removed[:, None] * curvatures * leverages
+        own = np.ascontiguousarray(np.moveaxis(np.diagonal(blocks, axis1=0, axis2=2), 2, 0))
+        leverages = rows.quadratic_forms(own, single=single)
+        left = 1.0 - removed[:, None] * found.shares * leverages
         alone = left < ALONE
         change = removed[:, None] * leverages * found.slopes / np.where(alone, 1.0, left)
-        return derivatives(objective, np.where(alone, model[-1], of_rows + change), labels).losses
-    own, influence = (_square(values, pairs, columns) for values in (curvatures, leverages))
-    system = np.eye(columns) - removed[:, None, None] * (own @ influence)
-    solved = np.linalg.solve(system, (found.slopes @ basis)[:, :, None])
-    change = removed[:, None] * (influence @ solved)[:, :, 0]
-    return derivatives(objective, of_rows + change @ basis.T, labels).losses
+        without = np.where(alone, model[-1], of_rows + change)
+        return LeftOutLosses(found.losses, derivatives(objective, without, labels).losses)
+    leverages, shares = _leverages_of_classes(rows, blocks, basis, single=single), found.shares
+    # I − uLA with L = diag p − ppᵀ.
+    system = leverages - np.matmul(shares[:, None, :], leverages)
+    system *= (-removed[:, None] * shares)[:, :, None]
+    system.reshape(len(system), -1)[:, :: len(basis) + 1] += 1.0
+    change = removed[:, None] * np.matmul(leverages, np.linalg.solve(system, found.slopes[:, :, None]))[:, :, 0]
+    return LeftOutLosses(found.losses, derivatives(objective, of_rows + change, labels).losses)
 
 
-def _square(values: Array, pairs: list[tuple[int, int]], columns: int) -> Array:
-    """A symmetric matrix for each row."""
-    found = np.empty((len(values), columns, columns))
-    for k, (a, b) in enumerate(pairs):
-        found[:, a, b] = found[:, b, a] = values[:, k]
-    return found
+def _leverages_of_classes(rows: ScaledRows, blocks: Array, basis: Array, *, single: bool) -> Array:
+    """x̃ᵀH⁻¹x̃ of each row between the scores of all classes: rows × classes × classes.
+
+    The scores sum to 0, and so do the rows and columns of each matrix: those off the diagonal are enough.
+    """
+    (columns, width), count = blocks.shape[:2], len(basis)
+    turned = (basis @ blocks.reshape(columns, -1)).reshape(-1, columns, width)
+    between = np.matmul(basis, turned).reshape(count, width, count, width)
+    first, second = pairs_of_classes(count)
+    of_pairs = between[first, :, second]
+    found = rows.quadratic_forms(0.5 * (of_pairs + of_pairs.transpose(0, 2, 1)), single=single)
+    places = np.zeros((count, count), np.intp)
+    places[first, second] = places[second, first] = np.arange(first.size)
+    square = found.take(places.ravel(), axis=1)
+    square[:, :: count + 1] = 0.0
+    square[:, :: count + 1] = -square.reshape(-1, count, count).sum(axis=2)
+    return square.reshape(-1, count, count)

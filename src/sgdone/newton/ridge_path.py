@@ -180,6 +180,7 @@ class RidgePath(PenaltyPath):
             yield None
             losses = self._leave_one_out(spectrum, lams)
         scores = spectrum.generalised(lams, rss)
+        self.compared_by = "generalised cross-validation" if losses is None else "leave-one-out"
         if losses is not None:
             scores = means(losses, np.concatenate([piece.weights for piece in rows]))
         place = self._choose(spectrum, found, lams, scores, losses)

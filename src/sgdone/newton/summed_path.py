@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sgdone import newton
 from sgdone.interfaces.objective import Objective
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, together
+from sgdone.newton.counted_work import ROWS_PER_COEFFICIENT
 from sgdone.newton.penalty_path import PenaltyOptimum, PenaltyPath, Readings, leave_one_out
 from sgdone.newton.search import MOST_SUMMED, CholeskyDirection, ConjugateGradients, Directions, Factors, Point, Search
 from sgdone.sums.row_sum import SHARED, ArraySum, ReadableRows, RowSum, SubsetSum, message
@@ -24,8 +25,6 @@ Choice = Generator[RowSum, Any, "ChosenPenalty"]
 
 #: Penalties that are compared, in rows: features have the variance 1.
 LAMS = 10.0 ** (np.arange(-6, 9) / 2.0)
-#: Rows for each coefficient: with fewer, the penalty matters, and only a path of penalties finds the best.
-ROWS_PER_COEFFICIENT = 50
 #: Conjugate gradients: residual relative to the gradient, that of rough searches, and products after which a direction
 #: is used as it is.
 _RESIDUAL, _ROUGH_RESIDUAL, _MOST_PRODUCTS = 0.1, 0.3, 50
@@ -93,7 +92,7 @@ class LeaveOneOutSums(RowSum):
         pieces = rows.pieces(self.system)
         if not pieces.n_rows:
             return None
-        losses = leave_one_out(self.system.objective, pieces, self.model, self.inverse)
+        losses = leave_one_out(self.system.objective, pieces, self.model, self.inverse).losses
         weights = np.concatenate([piece.weights for piece in pieces])
         errors = np.count_nonzero(losses >= _NO_ERROR)
         return ArraySum(np.array([weights @ losses, weights @ losses**2, weights.sum(), errors]))

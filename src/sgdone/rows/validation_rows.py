@@ -26,6 +26,8 @@ _LARGE_GROUP = 0.01
 _SHARE = 0.2
 #: Hashes below this, a tenth of all, are those of validation rows, until there are too many.
 _TENTH = (1 << 64) // 10
+#: Seed of folds that depend on the rows alone.
+_ALWAYS = 0
 #: Share of the rows of the first block that must be different for the features to choose validation rows.
 _DIFFERENT = 0.5
 
@@ -58,14 +60,23 @@ class ValidationRows:
         return np.full(block.rows.n_rows, NO_FOLD, np.uint8)
 
     @classmethod
+    def by_rows(cls, block: Block) -> "ValidationRows":
+        """Folds that depend on the rows alone, not on their order nor on a seed.
+
+        The rows are put in an order of their own, that of a random projection, before folds are drawn among them. The
+        projection and the draws are always the same.
+        """
+        used = block.all_used()
+        keys = _keys(block, used, np.random.default_rng(_ALWAYS))
+        return cls.drawn(block, used[np.lexsort((block.labels[used], keys))], np.random.default_rng(_ALWAYS))
+
+    @classmethod
     def drawn(cls, block: Block, unread: NDArray[np.uint64], rng: np.random.Generator) -> "ValidationRows":
         """Draw folds among unread rows: one for large data, five that cover all rows for small data."""
         n_rows = block.n_used
         if n_rows < FEWEST or not unread.size:
             return cls()
-        wanted = int(min(max(_LEAST, min(n_rows / 2, USUAL), n_rows / 16), MOST))
-        size = max(1, min(wanted, int(_SHARE * n_rows)))
-        count = int(min(round(1.0 / _SHARE), np.ceil(wanted / size), np.ceil(unread.size / size)))
+        size, count = _fold_size(n_rows), min(number_of_folds(n_rows), int(np.ceil(unread.size / _fold_size(n_rows))))
         # The last of five small folds takes what is left over.
         needed = unread.size if count * _SHARE >= 1.0 else min(count * size, unread.size)
         groups, of_groups = _groups_of_copies(block, unread, rng), np.empty(0, np.intp)
@@ -78,6 +89,25 @@ class ValidationRows:
         of_row[rows] = np.minimum(np.arange(rows.size) // size, count - 1)
         order = np.argsort(of_row[rows], kind="stable")
         return cls(count, of_row, rows[order], block, of_groups[order] if of_groups.size else of_groups)
+
+
+def number_of_folds(n_rows: int) -> int:
+    """Number of folds: one for large data, five that cover all rows for small data.
+
+    Examples
+    --------
+    >>> [number_of_folds(n_rows) for n_rows in (1000, 5000, 10_000, 100_000)]
+    [5, 3, 3, 1]
+    """
+    return int(min(round(1.0 / _SHARE), np.ceil(_wanted(n_rows) / _fold_size(n_rows))))
+
+
+def _fold_size(n_rows: int) -> int:
+    return max(1, min(_wanted(n_rows), int(_SHARE * n_rows)))
+
+
+def _wanted(n_rows: int) -> int:
+    return int(min(max(_LEAST, min(n_rows / 2, USUAL), n_rows / 16), MOST))
 
 
 def _first_of_groups(places: NDArray[np.intp], needed: int) -> NDArray[np.intp]:

@@ -233,8 +233,9 @@ class TrainingLoop:
         #: Updates of the phase before this one, and those in addition to the method's whose model is returned.
         self._updates_before = self._further_updates = 0
         self._main_state: Any = None
-        #: Remarks about discarded phases, for the verdict.
+        #: Remarks about discarded phases, and facts of all phases, for the verdict.
         self._remarks: list[str] = []
+        self._phases: list[tuple[Method, dict[str, Any]]] = []
         #: The snapshot between two phases, and whether the last snapshot could be written.
         self._between_phases: Snapshot | None = None
         self._is_written = False
@@ -366,7 +367,7 @@ class TrainingLoop:
             method.steps(state) + self._further_updates,
             1.0 if streamed else self._passes,
             "; ".join(filter(None, (ended.reason, method.summary(state), *self._remarks))),
-            ended.evidence | method.evidence(state),
+            ended.evidence | method.evidence(state) | self._phases_in_evidence(method),
             ended.advice,
             counts=main.counts if self._further_updates else method.counts,
             streamed=streamed,
@@ -378,8 +379,21 @@ class TrainingLoop:
         rule_state, key = self._rule.own_state, self._stop.state_key
         return Result(best.model, self.trace, verdict, found, state, rule_state, rows_read, begun, key)
 
+    def _phases_in_evidence(self, used: Method) -> dict[str, Any]:
+        """Phases of a fit that has several: passes, rows of the trace, how each ended, and whose model is returned."""
+        if self._options.optional is None:
+            return {}
+        return {"phases": [facts | {"used": method is used} for method, facts in self._phases]}
+
     def _follow(self, phase: RunningPhase) -> Stop:
-        """Train until the rule stops it."""
+        """Train until the rule stops it, and record what the phase cost."""
+        passes, first = self.stream.passes, len(self.trace)
+        ended = self._train(phase)
+        cost = {"passes": self.stream.passes - passes, "trace_rows": [first, len(self.trace)]}
+        self._phases.append((phase.method, {"phase": str(phase.method), **cost, "status": str(ended.status)}))
+        return ended
+
+    def _train(self, phase: RunningPhase) -> Stop:
         method, state, rule = phase
         ended: Stop | None = None
         later: Stop | None = None

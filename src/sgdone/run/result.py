@@ -161,6 +161,9 @@ class Trace(Sequence[TraceRow]):
         return axes
 
 
+#: A tenth, with room for rounding.
+_TENTH = 0.11
+
 #: Statuses from best to worst, for a verdict over several classes.
 _SEVERITY = list(Status)
 
@@ -227,6 +230,48 @@ class Verdict:
     def is_minimum(self) -> bool:
         """Whether the training objective is at its minimum, by Newton's decrement; otherwise that was not tested."""
         return self.status is Status.CONVERGED and self.rule == "Decrement"
+
+    @property
+    def alpha_text(self) -> str:
+        """How alpha was chosen, and what a tenth of it and ten times as much would change; empty if it was given.
+
+        Examples
+        --------
+        >>> tried = [[1e-4, 0.31], [1e-3, 0.3], [1e-2, 0.34]]
+        >>> found = {"alpha": 1e-3, "alpha_chosen_by": "leave-one-out", "alphas_tried": tried}
+        >>> Verdict(Status.CONVERGED, "Decrement", 9, 9.0, "", found).alpha_text
+        'the least leave-one-out loss of 3 from 0.0001 to 0.01 (+0.01 at 0.0001, +0.04 at 0.01)'
+        """
+        tried, alpha = self.evidence.get("alphas_tried", []), self.evidence.get("alpha")
+        if not tried or not alpha:
+            return ""
+        least = min(loss for _, loss in tried)
+        ends = f"of {len(tried)} from {tried[0][0]:.2g} to {tried[-1][0]:.2g}" if len(tried) > 1 else "of 1"
+        # The nearest alphas that are at most a tenth, and at least ten times as large, with room for rounding.
+        below = [pair for pair in tried if pair[0] < _TENTH * alpha][-1:]
+        above = [pair for pair in tried if pair[0] > alpha / _TENTH][:1]
+        others = [f"{loss - least:+.2g} at {other:.2g}" for other, loss in (*below, *above)]
+        apart = f" ({', '.join(others)})" if others else ""
+        return f"the least {self.evidence['alpha_chosen_by']} loss {ends}{apart}"
+
+    @property
+    def phases_text(self) -> str:
+        """The phases of the fit with their passes, in turn; empty if there was only one.
+
+        Examples
+        --------
+        >>> phases = [{"phase": "Newton's method", "passes": 60.0, "status": "stalled", "used": False}]
+        >>> phases += [{"phase": "the default fit", "passes": 4.0, "status": "converged", "used": True}]
+        >>> Verdict(Status.CONVERGED, "Gain", 9, 64.0, "", {"phases": phases}).phases_text
+        "Newton's method 60 passes (stalled, not used), the default fit 4 passes (converged)"
+        """
+        phases = self.evidence.get("phases", [])
+        if len(phases) < 2:
+            return ""
+        return ", ".join(
+            f"{one['phase']} {one['passes']:.3g} passes ({one['status']}{'' if one['used'] else ', not used'})"
+            for one in phases
+        )
 
     def interrupted(self, by: str) -> "Verdict":
         """The verdict of a trained model, if what comes after training was interrupted."""

@@ -66,8 +66,8 @@ class DenseRows(ScaledRows):
         scaled *= 1.0 / scaling.scale
 
     def times(self, model: Array) -> Array:
-        """Scores of a model, by one product."""
-        return np.asarray(self._rows @ model)
+        """Scores of a model, by one product; those of an output lie next to each other."""
+        return np.asarray((model.T @ self._rows.T).T)
 
     def transposed_times(self, values: Array) -> Array:
         """Σ (x̃, 1)·values over the rows, by one product."""
@@ -89,6 +89,8 @@ class DenseRows(ScaledRows):
     def products(self, values: Array, *, single: bool = False) -> Array:
         """Weighted products of the columns, with half of the work where no value is negative."""
         rows = self._single if single else self._rows
+        if are_many(rows, values.shape[1]):
+            return products_at_once(rows, values)
 
         def one(column: Any) -> Any:
             if column.min(initial=0.0) < 0.0:
@@ -100,8 +102,10 @@ class DenseRows(ScaledRows):
         return np.array(list(mapped(one, columns, min(self._threads, len(columns)))), dtype=np.float64)
 
     def quadratic_forms(self, matrices: Array, *, single: bool = False) -> Array:
-        """Quadratic forms of each row, by one product per matrix."""
+        """Quadratic forms of each row, by one product per matrix, or by one for many."""
         rows = self._single if single else self._rows
+        if are_many(rows, len(matrices)):
+            return forms_at_once(rows, matrices)
 
         def one(matrix: Any) -> Any:
             return np.einsum("ij,ij->i", rows @ matrix, rows)
@@ -118,6 +122,43 @@ class DenseRows(ScaledRows):
         return np.asarray(rows @ rows.T)
 
 
+#: Columns up to which the products of all pairs of them are made for a few rows at a time, and these rows: they stay in
+#: the caches.
+_FEW_COLUMNS, _ROWS_AT_ONCE = 72, 256
+
+
+def are_many(rows: NDArray[np.floating], count: int) -> bool:
+    """Whether as many products of few columns are faster at once: the pairs of columns times the values of each."""
+    return rows.shape[1] <= min(count, _FEW_COLUMNS)
+
+
+def products_at_once(rows: NDArray[np.floating], values: Array) -> Array:
+    """Σ xxᵀ·values, a matrix for each column of ``values``, by one product for all of them."""
+    first, second = np.tril_indices(rows.shape[1])
+    total = np.zeros((values.shape[1], first.size))
+    for some in _parts(len(rows)):
+        x = rows[some]
+        total += values[some].T.astype(rows.dtype, copy=False) @ (x[:, first] * x[:, second])
+    found = np.empty((values.shape[1], rows.shape[1], rows.shape[1]))
+    found[:, first, second] = found[:, second, first] = total
+    return found
+
+
+def forms_at_once(rows: NDArray[np.floating], matrices: Array) -> Array:
+    """xᵀMx of each row and symmetric matrix, by one product for all of them."""
+    first, second = np.tril_indices(rows.shape[1])
+    entries = (np.where(first == second, 1.0, 2.0) * matrices[:, first, second]).T.astype(rows.dtype)
+    found = np.empty((len(rows), len(matrices)))
+    for some in _parts(len(rows)):
+        x = rows[some]
+        found[some] = (x[:, first] * x[:, second]) @ entries
+    return found
+
+
+def _parts(n_rows: int) -> Iterator[slice]:
+    return (slice(begin, begin + _ROWS_AT_ONCE) for begin in range(0, n_rows, _ROWS_AT_ONCE))
+
+
 @dataclass(frozen=True)
 class UnscaledRows(ScaledRows):
     """Rows in the user's units; units and origin are accounted for in the sums."""
@@ -129,7 +170,7 @@ class UnscaledRows(ScaledRows):
         """Scores of a model: units divide the model, and the origin moves the intercept."""
         coef = model[:-1] / self.scaling.scale[:, None]
         intercept = model[-1] if self.scaling.shift is None else model[-1] - self.scaling.shift @ coef
-        return np.asarray(self.part @ coef + intercept)
+        return np.asarray((coef.T @ self.part.T + intercept[:, None]).T)
 
     def transposed_times(self, values: Array) -> Array:
         """Σ (x̃, 1)·values: units divide the sums, and the origin is subtracted as often as there are rows."""
@@ -206,7 +247,10 @@ class RawRows(UnscaledRows):
     def _products(self, values: Array) -> Array:
         width = self.part.shape[1]
         found = np.empty((values.shape[1], width + 1, width + 1))
-        for k, column in enumerate(values.T):
+        together = are_many(self.part, values.shape[1])
+        if together:
+            found[:, :-1, :-1] = products_at_once(self.part, values)
+        for k, column in enumerate(() if together else values.T):
             if column.min(initial=0.0) >= 0.0:
                 kind = np.result_type(column, self.part)
                 weighted = np.multiply(np.sqrt(column)[:, None], self.part, out=_work_array(self.part.shape, kind))
@@ -219,7 +263,10 @@ class RawRows(UnscaledRows):
 
     def _quadratic_forms(self, matrices: Array) -> Array:
         linear = self.part @ (2.0 * matrices[:, -1, :-1].T) + matrices[:, -1, -1]
-        for k, matrix in enumerate(matrices[:, :-1, :-1]):
+        squares = matrices[:, :-1, :-1]
+        if are_many(self.part, len(squares)):
+            return linear + forms_at_once(self.part, squares)
+        for k, matrix in enumerate(squares):
             linear[:, k] += np.einsum("ij,ij->i", self.part @ matrix, self.part)
         return np.asarray(linear)
 
@@ -421,6 +468,13 @@ class BlockPieces(Pieces):
         for part, labels, weights in parts_of(self.block, chosen):
             rows = rows_in_units(part, self.scaling, raw=self._raw, threads=self._inner)
             yield Piece(rows, labels, weights * self.frequency)
+
+    def sample(self, numbers: NDArray[np.intp]) -> "BlockPieces":
+        """Pieces of some of the rows, by their numbers among those of positive weight."""
+        weights = np.zeros(self.block.rows.n_rows)
+        chosen = self.block.all_used()[numbers]
+        weights[chosen] = self.block.weights_of(chosen)
+        return BlockPieces(replace(self.block, sample_weight=weights), self.scaling, self.frequency, self.threads)
 
     def of_rows(self, chosen: Iterable[NDArray[np.intp]]) -> Iterator[Piece]:
         """Pieces of the given rows, in this order."""

@@ -5,12 +5,11 @@ With z = x̃ᵀw + b for a row x̃ = (x − shift)/scale and a weight v, the sum
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic, Squared
@@ -64,12 +63,14 @@ def _single(objective: Objective, z: Array, y: Array) -> tuple[Array, Array, Arr
 
 
 def _softmax(scores: Array, numbers: NDArray[np.intp]) -> Derivatives:
-    logs = log_softmax(scores, axis=1)
-    rows = np.arange(numbers.size)
-    shares = np.exp(logs)
-    slopes = shares.copy()
+    below, rows = scores - scores.max(axis=1, keepdims=True), np.arange(numbers.size)
+    own = below[rows, numbers]
+    shares = np.exp(below, out=below)
+    total = shares.sum(axis=1, keepdims=True)
+    shares /= total
+    slopes = shares.copy(order="K")
     slopes[rows, numbers] -= 1.0
-    return Derivatives(-logs[rows, numbers], slopes, shares)
+    return Derivatives(np.log(total[:, 0]) - own, slopes, shares)
 
 
 Curvature = Literal["full", "single", "diagonal", "none"]
@@ -188,7 +189,10 @@ def second_order(objective: Objective, pieces: Pieces, model: Array, *, curvatur
     ``curvature`` says which second derivatives to add up; "single": all of them, in single precision where that is
     faster.
     """
-    return merged(pieces.map(lambda piece: _piece(objective, piece, model, curvature)))
+    found: SecondOrder = merged(pieces.map(lambda piece: _piece(objective, piece, model, curvature)))
+    if curvature not in ("full", "single"):
+        return found
+    return replace(found, curvature=_of_products(objective, found.curvature))
 
 
 def curvature_products(objective: Objective, pieces: Pieces, model: Array) -> Callable[[Array], Array]:
@@ -223,60 +227,89 @@ def _of_each(product: Callable[[Array], Array], directions: Array) -> Array:
 
 def _curved(shares: Array, piece: Piece, direction: Array, basis: Array | None) -> Array:
     """The product of the curvature of a piece with a direction, given the derivatives of its losses."""
-    change = shares * scores(piece.rows, direction, basis)
+    change = scores(piece.rows, direction, basis)
+    change *= shares
     if basis is not None:
-        change = (change - shares * change.sum(axis=1, keepdims=True)) @ basis
-    return piece.rows.transposed_times(piece.weights[:, None] * change)
+        change -= shares * change.sum(axis=1, keepdims=True)
+    change *= piece.weights[:, None]
+    found = piece.rows.transposed_times(change)
+    return found if basis is None else found @ basis
 
 
 def scores(rows: ScaledRows, model: Array, basis: Array | None) -> Array:
     """Scores of rows, one column per output."""
-    free = rows.times(model)
-    return free if basis is None else free @ basis.T
+    return rows.times(model if basis is None else model @ basis.T)
 
 
-def own_curvatures(objective: Objective, found: Derivatives) -> tuple[list[tuple[int, int]], Array]:
-    """Second derivatives in pairs of columns of a model: the pairs, and one value per row and pair.
+def own_curvatures(objective: Objective, found: Derivatives) -> Array:
+    """Second derivatives in each column of a model, one value per row and column.
 
-    For a softmax with probabilities p they are Qᵀ(diag p − ppᵀ)Q. For other losses no score depends on another.
+    For a softmax with probabilities p they are the diagonal of Qᵀ(diag p − ppᵀ)Q.
     """
-    basis, shares = contrasts(objective), found.shares
-    if basis is None:
-        return [(a, a) for a in range(shares.shape[1])], shares
-    pairs = [(a, b) for a in range(basis.shape[1]) for b in range(a + 1)]
-    first, second = (np.array([pair[k] for pair in pairs]) for k in (0, 1))
-    means = shares @ basis
-    return pairs, shares @ (basis[:, first] * basis[:, second]) - means[:, first] * means[:, second]
+    basis = contrasts(objective)
+    return found.shares if basis is None else found.shares @ basis**2 - (found.shares @ basis) ** 2
+
+
+def pairs_of_classes(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The numbers of both classes of each pair."""
+    return np.tril_indices(n_classes, -1)
 
 
 def _piece(objective: Objective, piece: Piece, model: Array, curvature: Curvature) -> SecondOrder:
+    """Sums over a piece; ``curvature`` are the products of `_of_products`."""
     rows, labels, weights = piece
     basis = contrasts(objective)
     of_rows = scores(rows, model, basis)
     found = derivatives(objective, of_rows, labels)
-    slopes = found.slopes if basis is None else found.slopes @ basis
     full, diagonal = np.empty(0), np.empty(0)
-    if curvature != "none":
-        pairs, values = own_curvatures(objective, found)
-        if curvature in ("full", "single"):
-            single = curvature == "single"
-            if len(pairs) > 1 and not model[:-1].any():
-                # All rows have the same second derivatives: one product is enough.
-                products = values[0][:, None, None] * rows.products(weights[:, None], single=single)
-            else:
-                products = rows.products(weights[:, None] * values, single=single)
-            full = assembled(pairs, products, model.shape)
-        else:
-            own = [k for k, (a, b) in enumerate(pairs) if a == b]
-            diagonal = rows.squared_transposed_times(weights[:, None] * values[:, own])
+    if curvature in ("full", "single"):
+        full = _products(piece, found.shares, model, is_softmax=basis is not None, single=curvature == "single")
+    elif curvature == "diagonal":
+        diagonal = rows.squared_transposed_times(weights[:, None] * own_curvatures(objective, found))
+    gradient = rows.transposed_times(weights[:, None] * found.slopes)
     return SecondOrder(
         float(weights.sum()),
         float(weights @ found.losses),
         _misses(objective, of_rows, labels),
-        rows.transposed_times(weights[:, None] * slopes),
+        gradient if basis is None else gradient @ basis,
         full,
         diagonal,
     )
+
+
+def _products(piece: Piece, shares: Array, model: Array, *, is_softmax: bool, single: bool) -> Array:
+    """Σv·(x̃, 1)(x̃, 1)ᵀ, times pₐpᵦ of each pair of classes, or times the second derivative of each output."""
+    rows, _, weights = piece
+    same = is_softmax and not model[:-1].any()
+    if same:
+        shares = shares[:1]
+    if is_softmax:
+        first, second = pairs_of_classes(shares.shape[1])
+        shares = (shares.T[first] * shares.T[second]).T
+    if same:
+        # All rows have the same second derivatives: one product is enough.
+        return shares[0][:, None, None] * rows.products(weights[:, None], single=single)
+    return rows.products(weights[:, None] * shares, single=single)
+
+
+def _of_products(objective: Objective, products: Array) -> Array:
+    """The curvature of Σvℓ: a square matrix.
+
+    A softmax has the second derivatives diag p − ppᵀ = Σpₐpᵦ(eₐ − eᵦ)(eₐ − eᵦ)ᵀ over the pairs of classes: its blocks
+    off the diagonal are products with a minus, and those on the diagonal have the sum of the others.
+    """
+    basis, width = contrasts(objective), products.shape[1]
+    if basis is None:
+        return assembled([(k, k) for k in range(len(products))], products, (width, len(products)))
+    count = len(basis)
+    first, second = pairs_of_classes(count)
+    blocks = np.zeros((count, width, count, width))
+    blocks[first, :, second] = blocks[second, :, first] = -products
+    every = np.arange(count)
+    blocks[every, :, every] = -blocks.sum(axis=2)
+    turned = (basis.T @ blocks.reshape(count, -1)).reshape(-1, count, width)
+    size = basis.shape[1] * width
+    return np.ascontiguousarray(np.matmul(basis.T, turned)).reshape(size, size)
 
 
 def assembled(pairs: list[tuple[int, int]], blocks: Array, shape: tuple[int, ...]) -> Array:
