@@ -33,9 +33,9 @@ STEP_FRACTIONS = tuple(0.5**k for k in range(40))
 SUFFICIENT_DECREASE, ROUNDING = 1e-4, 1e-13
 #: Residuals below this share of the targets are rounding errors.
 RESIDUAL_ROUNDING = 1e-11
-#: Share of the objective that matters where all rows are predicted almost without loss; and tolerance above which a
-#: search is rough, because its optima are only compared on other rows.
-_LITTLE, _ROUGH = 0.1, 1e-3
+#: Share of the objective that matters where all rows are predicted almost without loss, and the least share of the
+#: tolerance then; and tolerance above which a search is rough, because its optima are only compared on other rows.
+_LITTLE, _LEAST, _ROUGH = 0.1, 1e-3, 1e-3
 
 
 @final
@@ -109,7 +109,7 @@ class Problem:
         if self.system.objective.is_regression or tol > _ROUGH:
             return wanted
         # Where all rows are predicted almost without loss, little of it matters.
-        return wanted * min(1.0, _LITTLE * at.value)
+        return wanted * min(1.0, max(_LITTLE * at.value, _LEAST))
 
 
 @final
