@@ -1,14 +1,17 @@
 """Where a model makes no errors: the fit ends soon, at a good penalty, and the model is the proof of separation."""
 
+import signal
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.metrics import log_loss
-from source_problems import NAMES, from_files, table_of, write
+from source_problems import NAMES, bits, from_files, table_of, write
 
 from sgdone import LinearClassifier, diagnose
 from sgdone.newton import exact_phase
+from sgdone.newton.exact_phase import ExactFromDisk
 from sgdone.stopping import Gain, MaxPasses
 from tiers import fast_first
 
@@ -117,3 +120,24 @@ def test_a_budget_that_newtons_method_exceeds_is_named(separated_files, monkeypa
     model = LinearClassifier(random_state=0, stop=Gain() | MaxPasses(6)).fit(from_files(paths))
     assert model.verdict_.status == "budget spent"
     assert model.score(X, y) > 0.9
+
+
+def test_a_fit_that_newtons_method_took_over_is_resumed_with_the_same_bits(separated_files, tmp_path, monkeypatch):
+    paths, *_ = separated_files
+    advance, calls = ExactFromDisk.advance, []
+
+    def interrupted(phase, *arguments):
+        calls.append(phase)
+        if len(calls) == 4:
+            signal.raise_signal(signal.SIGINT)
+        return advance(phase, *arguments)
+
+    def fitted(**options):
+        rows = from_files(paths, cache=tmp_path / "rows")
+        return LinearClassifier(random_state=0).fit(rows, checkpoint=tmp_path / "state", **options)
+
+    whole = LinearClassifier(random_state=0).fit(from_files(paths))
+    with monkeypatch.context() as patch:
+        patch.setattr(ExactFromDisk, "advance", interrupted)
+        assert fitted().verdict_.status == "interrupted"
+    assert bits(fitted(resume=True)) == bits(whole)
