@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic, Squared
 from sgdone.newton import EXACT
 from sgdone.newton.fold_path import FoldPath
-from sgdone.newton.penalty_path import has_unit_norms
+from sgdone.newton.penalty_path import has_unit_norms, lam_at
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Scaling
 from sgdone.rows.validation_rows import ValidationRows
@@ -163,3 +163,22 @@ def test_without_folds_the_first_penalty_is_used():
     path, _, _ = found(sparse.csr_array(X), np.where(logits > 0, 1.0, -1.0), Objective(Logistic()), folds=False)
     assert path.best.lam == pytest.approx(1.0)
     assert not path.best.losses.size
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_one_sequence_of_readings_gives_the_losses_of_all_penalties(form, intercept):
+    """Those of ridge regressions without a fold, on its rows."""
+    X, logits, rng = text()
+    y, weights = logits + rng.standard_normal(300) + 5.0, 0.5 + np.arange(300) % 3
+    objective = Objective(Squared(), predicts="target", fit_intercept=intercept)
+    path, _, _ = found(form(X), y, objective, weights, given_units=True)
+    (held_out, judged), losses = path.held_out, np.empty(300)
+    assert judged.size == 300
+    assert path.grid.end == ""
+    for k, loss in path.grid.losses.items():
+        for rows in held_out.T:
+            model = Ridge(lam_at(k), solver="cholesky", fit_intercept=intercept)
+            model.fit(X[~rows], y[~rows], sample_weight=weights[~rows])
+            losses[rows] = 0.5 * (model.predict(X[rows]) - y[rows]) ** 2
+        assert loss == pytest.approx(np.average(losses, weights=weights), rel=1e-3)

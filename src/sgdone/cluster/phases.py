@@ -174,8 +174,7 @@ class AverageState:
     model: Array
     #: The best candidate of the bank, whose penalty is a first guess.
     lead: Candidate = DEFAULT_CANDIDATES[0]
-    #: Variance of the targets about the model, 1 in classification; and its mean loss.
-    unit: float = 1.0
+    #: Mean loss of the model.
     loss: float = float("nan")
     #: Progressive losses of the candidates.
     losses: ProgressiveLosses | None = None
@@ -199,7 +198,7 @@ class AverageOfPartitions(Method):
 
     source: PartitionSource
     units: Units
-    #: Draws the order of the rows, and validation rows if the penalty is chosen by them.
+    #: Draws the order of the rows.
     seed: int
 
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> AverageState:
@@ -226,8 +225,7 @@ class AverageOfPartitions(Method):
         sums: ArraySum = yield LabelledSum(LossesAt(system, models), source.coding)
         *losses, weight = sums.values.tolist()
         best = 1 if losses[1] < losses[0] else 0
-        unit = 2.0 * losses[best] / weight if system.objective.is_regression else 1.0
-        state.unit, state.losses = max(unit, float(np.finfo(np.float64).tiny)), bank
+        state.losses = bank
         state.loss = losses[best] / weight
         state.model, state.lead = models[best], CANDIDATES[bank.lead] if best else DEFAULT_CANDIDATES[0]
 
@@ -291,9 +289,10 @@ class ExactOnPartitions(ExactPhase):
         system, n_rows, weight = average.system, source.n_rows, source.total_weight
         least = _least_dispersion(source.statistics.labels)
         problem = Problem(system, system.penalties(0.0), n_rows, least)
-        given = None if objective.alpha is None else objective.alpha * weight
-        chosen = ChosenPenalty(average.lead.penalty if given is None else given, average.model)
-        path = SummedPath(problem, chosen, average.unit, self.average.seed, chooses=given is None)
+        # The penalty depends on the rows alone: its first guess and the validation rows are not those of the average.
+        given, unit = None if objective.alpha is None else objective.alpha * weight, _unit(source.statistics.labels)
+        chosen = ChosenPenalty(unit if given is None else given, average.model)
+        path = SummedPath(problem, chosen, unit, chooses=given is None)
         units, kept = self.average.units, progressive_loss(average)
         return ExactState(source, path, n_rows, n_rows, weight, np.float64, units, each_counts=True, evidence=kept)
 
@@ -366,10 +365,16 @@ def _noise(state: ExactState) -> float:
     return state.path.system.n_coefficients / (2.0 * state.weight) * _path(state).unit
 
 
+def _unit(labels: LabelSums) -> float:
+    """Variance of the targets; 1 in classification."""
+    if labels.moments is None:
+        return 1.0
+    return max(float(labels.moments.squares[0] / labels.moments.rows), float(np.finfo(np.float64).tiny))
+
+
 def _least_dispersion(labels: LabelSums) -> float:
     """Variance of targets about their predictions that is rounding; 0 in classification."""
-    targets = labels.moments
-    return 0.0 if targets is None else RESIDUAL_ROUNDING**2 * float(targets.squares[0] / targets.rows)
+    return 0.0 if labels.moments is None else RESIDUAL_ROUNDING**2 * _unit(labels)
 
 
 def _with_separation(ended: Stop, n_rows: int, *, penalised: bool) -> Stop:

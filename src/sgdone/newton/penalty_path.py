@@ -90,7 +90,7 @@ class PenaltyGrid:
         if not self.losses:
             return self.first
         for k in (self.best - 1, self.best + 1):
-            if k not in self.losses and self._allowed(k) and not (k < self.best and self._has_levelled_off):
+            if k not in self.losses and self._allowed(k) and not (k < self.best and self.has_levelled_off(self.best)):
                 return k
         return None
 
@@ -101,10 +101,12 @@ class PenaltyGrid:
             return "largest"
         return "smallest" if self.best - 1 not in self.losses and not self._allowed(self.best - 1) else ""
 
-    @property
-    def _has_levelled_off(self) -> bool:
-        """Whether the best penalty gained next to nothing over the next larger one."""
-        return self.losses.get(self.best + 1, math.inf) - self.losses[self.best] <= self.least_gain
+    def has_levelled_off(self, k: int) -> bool:
+        """Whether the best penalty is k, and gained next to nothing over the next larger one, less than that did."""
+        if k != self.best or not {k + 1, k + 2} <= self.losses.keys():
+            return False
+        gain, before = self.losses[k + 1] - self.losses[k], self.losses[k + 2] - self.losses[k + 1]
+        return gain <= min(self.least_gain, before)
 
     def _allowed(self, k: int) -> bool:
         return self.lowest <= k <= self.highest
