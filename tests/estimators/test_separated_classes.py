@@ -82,6 +82,13 @@ def test_the_model_is_the_proof_that_the_verdict_names(kind, alpha, monkeypatch)
     assert diagnose.separation(X, y == y.max()).kind == "complete"
 
 
+def test_rows_without_errors_leave_room_for_one_in_the_error_of_their_loss():
+    X, y, *_ = drawn("with_a_gap")
+    evidence = LinearClassifier(random_state=0).fit(X, y).verdict_.evidence
+    assert evidence["loss"] < 0.01 / 400
+    assert evidence["standard_error"] == pytest.approx(1.0 / 400, rel=1e-3)
+
+
 def test_rows_that_overlap_are_not_called_separated():
     X, y, *_ = drawn("touching")
     y = y ^ (np.random.default_rng(1).random(y.size) < 0.05)

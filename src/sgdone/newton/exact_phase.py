@@ -1,5 +1,6 @@
 """The exact phase of a default fit: Newton's method to the optimum, with the best of several penalties."""
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -49,6 +50,8 @@ _MOST_WORK, _MOST_WORK_OF_MANY_ROWS = 10.0, 1.5
 #: Share of the loss of a constant prediction below which classes are nearly separated: there the steps of SGD, which
 #: grow margins ever more slowly, take many passes.
 _NEARLY_SEPARATED = 0.1
+#: The loss of a row on the wrong side, not far from the boundary.
+_LOSS_OF_ERROR = 1.0
 #: Rows from which the error of the loss is estimated.
 _JUDGED = 32768
 
@@ -320,7 +323,7 @@ class ExactInMemory(ExactPhase):
         wider = float(np.sqrt(1.0 + FIT_VARIANCE * min(best.model.size / total, 1.0)))
         return Judgement(
             state.path.loss,
-            wider * noise,
+            _with_rare_rows(wider * noise, state, known.size),
             gain=best.decrement / total,
             gain_error=0.0,
             noise=noise,
@@ -396,7 +399,8 @@ class ExactFromDisk(ExactPhase):
         """Newton's decrement, and the leave-one-out loss if it is known; otherwise that of the phase before."""
         path, judgement = state.path, state.before or Judgement(float("nan"))
         if isinstance(path, SummedPath) and path.loss_error == path.loss_error:
-            judgement = replace(judgement, loss=path.loss, loss_error=path.loss_error, estimated_by="leave-one-out")
+            error = _with_rare_rows(path.loss_error, state, state.n_used)
+            judgement = replace(judgement, loss=path.loss, loss_error=error, estimated_by="leave-one-out")
         return replace(judgement, gain=0.0, gain_error=0.0, decrement=path.best.decrement)
 
 
@@ -412,6 +416,14 @@ def _takes_over(objective: Objective, stream: Stream, stop: StopRule, before: En
 def _can_be_separated(objective: Objective) -> bool:
     """Whether a model without errors has no finite optimum near it: the loss falls as all its scores grow."""
     return objective.loss.fades and not objective.center and objective.predicts in ("two_classes", "softmax")
+
+
+def _with_rare_rows(error: float, state: ExactState, judged: int) -> float:
+    """The standard error of a loss of judged rows, with that of one more error among them if rows are separated.
+
+    A sample that has no errors, or one or two, does not tell how rare they are.
+    """
+    return math.hypot(error, _LOSS_OF_ERROR / judged) if state.is_separated else error
 
 
 def _memory(state: ExactState) -> MemoryRows:
