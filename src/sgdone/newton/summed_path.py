@@ -138,8 +138,7 @@ class SummedPath(PenaltyPath):
             if self._chooses:
                 chosen.lam = best_lam(self._problem.system, sums, chosen.start)
                 if sums.misses <= _FEW_MISSES * self._problem.n_rows and self.system.objective.loss.fades:
-                    yield from self._follow_separation(sums)
-                    known = None
+                    known = yield from self._follow_separation(sums)
         elif self._chooses:
             yield from choose(self._problem, chosen, self._unit, self._key)
         problem = self._problem.penalised(chosen.lam)
@@ -147,13 +146,13 @@ class SummedPath(PenaltyPath):
         if not self._is_near:
             self.is_separated = yield from separates(problem, self.found, chosen.lam)
 
-    def _follow_separation(self, sums: SecondOrder) -> Choice:
+    def _follow_separation(self, sums: SecondOrder) -> Generator[RowSum, Any, SecondOrder]:
         """Make the penalty smaller as long as rows that are left out are clearly predicted better.
 
         Where classes are nearly separated the optimum of a penalty is far from that of another one: each is tried near
-        the optimum of the one before.
+        the optimum of the one before. Returns the sums at the model chosen.
         """
-        chosen, system = self._chosen, self.system
+        chosen, system, there = self._chosen, self.system, sums
         known: SecondOrder | None = sums
         best = ChosenPenalty(chosen.lam, chosen.start)
         while True:
@@ -165,10 +164,11 @@ class SummedPath(PenaltyPath):
             total, squares, weight, errors = left.values.tolist()
             mean = total / weight
             error = float(np.sqrt(max(squares / weight - mean**2, 0.0) / weight))
-            if self._loss - mean < max(error, _HARDLY_ANY / weight):
+            if not np.isfinite(mean) or self._loss - mean < max(error, _HARDLY_ANY / weight):
                 break
             self._loss, self._loss_error = mean, error
             best.move(chosen.lam, at.model)
+            there = sums
             if total <= _HARDLY_ANY or sums.misses > _FEW_MISSES * problem.n_rows:
                 break
             smaller = best_lam(system, sums, at.model, chosen.lam * _SMALLER)
@@ -181,7 +181,7 @@ class SummedPath(PenaltyPath):
             ahead = np.log(chosen.lam / smaller) * factors.solve(at.gradient - sums.gradient)
             chosen.move(smaller, found.model + ahead)
         chosen.move(best.lam, best.start)
-        return chosen
+        return there
 
     @property
     def best(self) -> PenaltyOptimum:
