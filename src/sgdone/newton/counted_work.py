@@ -22,7 +22,7 @@ _ROW, _ROW_OUTPUT, _CALLS, _PRODUCT = 20.0, 8.0, 2e5, 0.7
 CHEAP = 4e7
 #: Where curvatures are cheap: those of a path of penalties from nothing, and from a model that is close. Where they are
 #: not: curvatures, other evaluations and products of either; and where a tenth of the rows gives a model to start from.
-_COLD_CHEAP, _WARM_CHEAP, _COLD, _WARM, _SAMPLED = 11, 7, (4, 10, 30), (3, 5, 15), (12, 1, 0)
+_COLD_CHEAP, _WARM_CHEAP, _COLD, _WARM, _SAMPLED = 11, 7, (4, 10, 30), (3, 5, 15), (8, 1, 0)
 #: Penalties whose leverages are computed; and rows of a sample that is left out, where there are several times as many,
 #: and several for each coefficient.
 _LEVERAGES, _SAMPLE, _LARGER, _PER_COEFFICIENT = 3, 4096, 2, 10
@@ -42,8 +42,9 @@ _FOLD_SPARSE, _FOLD_DENSE, _VECTORS = 2.0, 0.5, 6.0
 #: Readings of all rows by the fold models, and by the model of all rows: of two classes, of several, and of targets,
 #: whose smaller penalties have optima that are further from those of larger ones.
 _READINGS = {"two_classes": (80, 60), "one_vs_rest": (80, 60), "softmax": (60, 120), "target": (100, 150)}
-#: Work up to which it does not matter which path is followed: leaving out each row wastes no rows.
-_LITTLE = 3e8
+#: Work up to which it does not matter which path is followed, and factor by which folds must cost less: they leave rows
+#: unused.
+_LITTLE, _CLEARLY_LESS = 3e8, 2.0
 #: Rows for each coefficient: with fewer, the penalty matters, and only a path of penalties finds the best.
 ROWS_PER_COEFFICIENT = 50
 #: Rows for each coefficient with which neither the penalty nor the seed of the bank makes much of a difference.
@@ -138,7 +139,7 @@ def uses_folds(objective: Objective, block: Block) -> bool:
     if not factorises(objective, block):
         return True
     cost = exact_work(objective, block)
-    return block.n_used >= FEWEST and cost > _LITTLE and fold_work(objective, block) < cost
+    return block.n_used >= FEWEST and cost > max(_LITTLE, _CLEARLY_LESS * fold_work(objective, block))
 
 
 def work_in_memory(objective: Objective, block: Block, *, warm: bool = False) -> float:

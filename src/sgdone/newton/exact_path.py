@@ -449,8 +449,7 @@ _ENOUGH_FOR_TENTH, _LEAST_OF_CLASS = 5, 50
 #: Key of the hash by which a tenth of the rows is chosen, and decrement up to which optima are found from which others
 #: are one Newton step away.
 _TENTH, _ROUGH = 0, 0.1
-#: Times that the penalty is chosen, as long as it moves by more half powers of ten than the optimum to second order can
-#: be trusted for.
+#: Times that the penalty is chosen, as long as it moves by more half powers of ten than second order is trusted for.
 _MOST_CHOICES, _TRUSTED = 3, 2
 
 
@@ -545,7 +544,7 @@ class SampledPath(PenaltyPath):
             raise OverflowError("the loss of the start is too large")
         k = best_of_least_squares(sums, constant.shape)
         lam = lam_at(k) if self.system.objective.alpha is None else self._given
-        # The same penalty for fewer rows: coefficients of rare columns stay small, and steps from there are not too long.
+        # The same penalty for fewer rows keeps coefficients of rare columns small: steps from there are not too long.
         problem = Problem(self.system, self.system.penalties(lam), self._tenth.n_rows)
         search = minimise(problem, constant, _ROUGH, CholeskyDirection(self.system))
         found: SearchResult = run_search(self._tenth, search)

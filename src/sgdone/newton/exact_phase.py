@@ -1,5 +1,6 @@
 """The exact phase of a default fit: Newton's method to the optimum, with the best of several penalties."""
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -44,11 +45,13 @@ Array = NDArray[np.float64]
 #: Passes that a budget must allow for the exact phase to come first: a path of penalties seldom needs more.
 _PASSES = 50.0
 #: Largest cost of the exact phase relative to that of the bank. Where there are many more rows than coefficients, the
-#: seed of the bank makes little difference, and the exact phase is worth little more than what it saves.
-_MOST_WORK, _MOST_WORK_OF_MANY_ROWS = 10.0, 1.5
+#: seed of the bank makes little difference, and the exact phase is worth what it saves.
+_MOST_WORK, _MOST_WORK_OF_MANY_ROWS = 10.0, 1.0
 #: Share of the loss of a constant prediction below which classes are nearly separated: there the steps of SGD, which
 #: grow margins ever more slowly, take many passes.
 _NEARLY_SEPARATED = 0.1
+#: The loss of a row on the wrong side, not far from the boundary.
+_LOSS_OF_ERROR = 1.0
 #: Rows from which the error of the loss is estimated.
 _JUDGED = 32768
 
@@ -232,8 +235,8 @@ class ExactInMemory(ExactPhase):
         return self.follows_bank(objective, stream, before.method, before.state)
 
     def takes_over(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase) -> bool:
-        """Whether the classes are nearly separated, and factors are possible."""
-        return not uses_folds(objective, stream.block) and _is_nearly_separated(objective, before)
+        """Whether the classes are nearly separated, and factors and enough passes are possible."""
+        return not uses_folds(objective, stream.block) and _takes_over(objective, stream, stop, before)
 
     def replaces_bank(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
         """Whether it costs little enough, by what is known before the first row is read, and no budget is too small.
@@ -320,7 +323,7 @@ class ExactInMemory(ExactPhase):
         wider = float(np.sqrt(1.0 + FIT_VARIANCE * min(best.model.size / total, 1.0)))
         return Judgement(
             state.path.loss,
-            wider * noise,
+            _with_rare_rows(wider * noise, state, known.size),
             gain=best.decrement / total,
             gain_error=0.0,
             noise=noise,
@@ -363,8 +366,8 @@ class ExactFromDisk(ExactPhase):
         return exact_work_from_disk(objective, stream.block, n_rows) <= spent
 
     def takes_over(self, objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase) -> bool:
-        """Whether the classes are nearly separated."""
-        return _is_nearly_separated(objective, before)
+        """Whether the classes are nearly separated, and enough passes are possible."""
+        return _takes_over(objective, stream, stop, before)
 
     def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
         """Whether it has converged: then its model is the minimum of the same objective, on many rows."""
@@ -396,21 +399,31 @@ class ExactFromDisk(ExactPhase):
         """Newton's decrement, and the leave-one-out loss if it is known; otherwise that of the phase before."""
         path, judgement = state.path, state.before or Judgement(float("nan"))
         if isinstance(path, SummedPath) and path.loss_error == path.loss_error:
-            judgement = replace(judgement, loss=path.loss, loss_error=path.loss_error, estimated_by="leave-one-out")
+            error = _with_rare_rows(path.loss_error, state, state.n_used)
+            judgement = replace(judgement, loss=path.loss, loss_error=error, estimated_by="leave-one-out")
         return replace(judgement, gain=0.0, gain_error=0.0, decrement=path.best.decrement)
 
 
-def _is_nearly_separated(objective: Objective, before: EndedPhase) -> bool:
-    """Whether validation rows are predicted almost without loss."""
+def _takes_over(objective: Objective, stream: Stream, stop: StopRule, before: EndedPhase) -> bool:
+    """Whether validation rows are predicted almost without loss, and no budget is too small for Newton's method."""
     judgement = before.method.judgement(before.state)
     if judgement is None or not _can_be_separated(objective):
         return False
-    return judgement.loss <= _NEARLY_SEPARATED * judgement.constant_loss
+    near = judgement.loss <= _NEARLY_SEPARATED * judgement.constant_loss
+    return near and _passes_allowed(stop, stream.n_rows or 1) >= _PASSES
 
 
 def _can_be_separated(objective: Objective) -> bool:
     """Whether a model without errors has no finite optimum near it: the loss falls as all its scores grow."""
     return objective.loss.fades and not objective.center and objective.predicts in ("two_classes", "softmax")
+
+
+def _with_rare_rows(error: float, state: ExactState, judged: int) -> float:
+    """The standard error of a loss of judged rows, with that of one more error among them if rows are separated.
+
+    A sample that has no errors, or one or two, does not tell how rare they are.
+    """
+    return math.hypot(error, _LOSS_OF_ERROR / judged) if state.is_separated else error
 
 
 def _memory(state: ExactState) -> MemoryRows:

@@ -37,9 +37,9 @@ _MUCH_LARGER = 3.0
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING, _DAMPING_FACTOR, _AS_PREDICTED = 0.1, 1e-5, 1.0, 5.0, 0.75
 #: Residuals below this share of the targets are rounding errors.
 RESIDUAL_ROUNDING = 1e-11
-#: Share of the objective that matters where all rows are predicted almost without loss; and tolerance above which a
-#: search is rough, because its optima are only compared on other rows.
-_LITTLE, _ROUGH = 0.1, 1e-3
+#: Share of the objective that matters where all rows are predicted almost without loss, and the least share of the
+#: tolerance then; and tolerance above which a search is rough, because its optima are only compared on other rows.
+_LITTLE, _LEAST, _ROUGH = 0.1, 1e-3, 1e-3
 
 
 @final
@@ -113,7 +113,7 @@ class Problem:
         if self.system.objective.is_regression or tol > _ROUGH:
             return wanted
         # Where all rows are predicted almost without loss, little of it matters.
-        return wanted * min(1.0, _LITTLE * at.value)
+        return wanted * min(1.0, max(_LITTLE * at.value, _LEAST))
 
 
 @final

@@ -30,8 +30,10 @@ LAMS = 10.0 ** (np.arange(-6, 9) / 2.0)
 _RESIDUAL, _ROUGH_RESIDUAL, _MOST_PRODUCTS = 0.1, 0.3, 50
 #: Test for separated classes: shares of the penalty, and of rows that the minimum may be wrong about.
 _SMALLER_PENALTIES, _FEW_MISSES = (1e-3, 1e-6), 0.02
-#: Where few rows are on the wrong side: shares of a penalty that may be tried after it, and the least one; the loss, in
-#: rows, that is not worth a smaller one; and the loss of a row that is predicted without an error, at equal chances.
+#: Where few rows are on the wrong side: decrement at which rows are left out, relative to the loss before; shares
+#: of a penalty that may be tried after it, and the least one; the loss, in rows, that is not worth a smaller one; and
+#: the loss of a row that is predicted without an error, at equal chances.
+_NEAR = 1e-3
 _SMALLER, _LEAST_SHARE, _HARDLY_ANY, _NO_ERROR = 10.0 ** -(np.arange(5) / 2.0), 1e-4, 0.01, np.log(2.0)
 #: Decrement up to which optima are found before the penalty is chosen: far below what penalties differ by. Validation
 #: losses are compared up to this share of the root of the number of rows, a hundredth of the noise of their sum.
@@ -102,7 +104,8 @@ class SummedPath(PenaltyPath):
 
     ``chosen`` is the penalty or a first guess, with a model to start from; ``unit`` is the variance of the targets
     about that model, 1 in classification, and ``key`` draws validation rows. Where the start is near the optima, the
-    penalty is chosen by its first sums, and whether classes are separated is not asked.
+    penalty is chosen by its first sums or, if these have few errors, by leave-one-out losses; whether classes are
+    separated is not asked.
     """
 
     def __init__(
@@ -135,8 +138,7 @@ class SummedPath(PenaltyPath):
             if self._chooses:
                 chosen.lam = best_lam(self._problem.system, sums, chosen.start)
                 if sums.misses <= _FEW_MISSES * self._problem.n_rows and self.system.objective.loss.fades:
-                    yield from self._follow_separation(sums)
-                    known = None
+                    known = yield from self._follow_separation(sums)
         elif self._chooses:
             yield from choose(self._problem, chosen, self._unit, self._key)
         problem = self._problem.penalised(chosen.lam)
@@ -144,40 +146,42 @@ class SummedPath(PenaltyPath):
         if not self._is_near:
             self.is_separated = yield from separates(problem, self.found, chosen.lam)
 
-    def _follow_separation(self, sums: SecondOrder) -> Choice:
-        """Make the penalty smaller as long as rows that are left out are predicted better.
+    def _follow_separation(self, sums: SecondOrder) -> Generator[RowSum, Any, SecondOrder]:
+        """Make the penalty smaller as long as rows that are left out are clearly predicted better.
 
         Where classes are nearly separated the optimum of a penalty is far from that of another one: each is tried near
-        the optimum of the one before.
+        the optimum of the one before. Returns the sums at the model chosen.
         """
-        chosen, system = self._chosen, self.system
+        chosen, system, there = self._chosen, self.system, sums
         known: SecondOrder | None = sums
         best = ChosenPenalty(chosen.lam, chosen.start)
         while True:
-            problem = self._problem.penalised(chosen.lam)
-            found: SearchResult = yield from minimise(problem, chosen.start, _FINE, chosen.progress, known)
-            at, known = found.at, None
-            factors = Factors.of(at.sums.curvature, problem.penalties, at.model.shape[1])
+            problem, near = self._problem.penalised(chosen.lam), _NEAR * max(1.0, sums.loss)
+            found: SearchResult = yield from minimise(problem, chosen.start, near, chosen.progress, known)
+            at, sums, known = found.at, found.at.sums, None
+            factors = Factors.of(sums.curvature, problem.penalties, at.model.shape[1])
             left: ArraySum = yield LeaveOneOutSums(system, at.model, factors.inverse())
             total, squares, weight, errors = left.values.tolist()
-            if self._loss == self._loss and total >= weight * self._loss:
-                break
             mean = total / weight
-            self._loss, self._loss_error = mean, float(np.sqrt(max(squares / weight - mean**2, 0.0) / weight))
-            best.move(chosen.lam, at.model)
-            if total <= _HARDLY_ANY or at.sums.misses > _FEW_MISSES * problem.n_rows:
+            error = float(np.sqrt(max(squares / weight - mean**2, 0.0) / weight))
+            if not np.isfinite(mean) or self._loss - mean < max(error, _HARDLY_ANY / weight):
                 break
-            smaller = best_lam(system, at.sums, at.model, chosen.lam * _SMALLER)
+            self._loss, self._loss_error = mean, error
+            best.move(chosen.lam, at.model)
+            there = sums
+            if total <= _HARDLY_ANY or sums.misses > _FEW_MISSES * problem.n_rows:
+                break
+            smaller = best_lam(system, sums, at.model, chosen.lam * _SMALLER)
             if not errors:
                 # The loss is about proportional to the penalty.
                 smaller = chosen.lam * float(np.clip(_HARDLY_ANY / total, _LEAST_SHARE, _SMALLER[-1]))
             if smaller >= chosen.lam:
                 break
             # At the optimum g + λw = 0, so that dw/d log λ = −H⁻¹λw.
-            ahead = np.log(chosen.lam / smaller) * factors.solve(at.gradient - at.sums.gradient)
+            ahead = np.log(chosen.lam / smaller) * factors.solve(at.gradient - sums.gradient)
             chosen.move(smaller, found.model + ahead)
         chosen.move(best.lam, best.start)
-        return chosen
+        return there
 
     @property
     def best(self) -> PenaltyOptimum:
