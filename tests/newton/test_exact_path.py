@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from exact_problems import classes, found_by, log_losses, logistic, numbers, pieces_of, system_of
 from running import objective_of
 from sgdone.losses import Huber, Logistic, SquaredHinge
-from sgdone.newton import SearchRunner, exact_path
+from sgdone.newton import SearchRunner, counted_work
 from sgdone.newton.exact_path import ExactPath
 from sgdone.newton.search import EXACT
 from sgdone.rows.rows import Scaling
@@ -23,7 +23,7 @@ BRANCHES = pytest.mark.parametrize("cheap", [True, False], ids=["newton", "conju
 @pytest.fixture
 def branch(cheap, monkeypatch):
     if not cheap:
-        monkeypatch.setattr(exact_path, "CHEAP", 0)
+        monkeypatch.setattr(counted_work, "CHEAP", 0)
 
 
 def path_of(objective, pieces):
@@ -86,6 +86,21 @@ def test_coefficients_and_intercepts_of_classes_sum_to_0():
     objective = objective_of(Logistic(), 3)
     best = found_by(path_of(objective, pieces_of(X, y)))
     np.testing.assert_allclose(outputs(objective, best.model).sum(axis=1), 0.0, atol=1e-14)
+
+
+@TASKS
+def test_a_sample_of_the_rows_is_left_out_of_many(n_classes, monkeypatch):
+    X, y = classes(n_classes, 2000, 6)
+    objective, pieces = objective_of(Logistic(), n_classes, alpha=0.01), pieces_of(X, y, np.arange(2000) % 3 / 2.0)
+    every = path_of(objective, pieces)
+    all_rows = found_by(every)
+    monkeypatch.setattr(counted_work, "_SAMPLE", 300)
+    path = path_of(objective, pieces)
+    best = found_by(path)
+    assert (best.losses.size, best.rows.size, best.by_folds) == (300, 300, False)
+    np.testing.assert_allclose(best.losses, all_rows.losses[best.rows], rtol=1e-6)
+    # The training losses of all rows are known: the estimate is as good as that of all.
+    assert path.loss == pytest.approx(every.loss, rel=2e-3)
 
 
 @BRANCHES

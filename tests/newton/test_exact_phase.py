@@ -12,6 +12,7 @@ from sgdone.bank import Bank
 from sgdone.interfaces.method import mismatch
 from sgdone.interfaces.objective import Model
 from sgdone.losses import EpsilonInsensitive, Exponential, Hinge, Huber, Logistic, Quantile, Squared, SquaredHinge
+from sgdone.newton import counted_work
 from sgdone.newton.counted_work import exact_work, factorises
 from sgdone.newton.exact_phase import ExactInMemory
 from sgdone.rows import ArraySource
@@ -52,8 +53,8 @@ def test_it_suits_default_fits_on_rows_in_memory_with_an_l2_penalty():
 def test_it_replaces_the_bank_where_it_costs_little_enough():
     """Up to ten times the work of the bank, but hardly more than it with a thousand rows for each coefficient."""
     phase, objective = ExactInMemory(), objective_of(Logistic())
-    labels = np.tile([-1.0, 1.0], 50_000)
-    shapes = {(40, 3): True, (2000, 600): True, (20_000, 100): True, (100_000, 90): False}
+    labels = np.tile([-1.0, 1.0], 75_000)
+    shapes = {(40, 3): True, (2000, 600): True, (20_000, 100): True, (150_000, 140): False}
     for (rows, columns), expected in shapes.items():
         stream = stream_of(np.zeros((rows, columns)), labels[:rows])
         assert phase.replaces_bank(objective, stream, Gain()) is expected, (rows, columns)
@@ -178,6 +179,16 @@ def test_the_standard_error_is_that_of_the_losses():
     assert 0.01 < evidence["standard_error"] < 0.1
     assert evidence["constant_loss"] == pytest.approx(np.log(2.0), abs=0.01)
     assert evidence["gain"] == pytest.approx(evidence["decrement"] / 200)
+
+
+def test_the_standard_error_of_a_sample_is_that_of_all_losses(monkeypatch):
+    X, y = classes(2, 2000)
+    objective = objective_of(Logistic(), alpha=0.01)
+    every = finished(X, y, objective).verdict.evidence
+    monkeypatch.setattr(counted_work, "_SAMPLE", 500)
+    sample = finished(X, y, objective).verdict.evidence
+    assert sample["loss"] != every["loss"]
+    assert sample["standard_error"] == pytest.approx(every["standard_error"], rel=0.1)
 
 
 def test_budgets_that_must_all_be_spent_stay_together():

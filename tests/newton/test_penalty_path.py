@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import normalize
 
@@ -18,14 +19,15 @@ from sgdone.newton.exact_path import ExactPath
 from sgdone.newton.penalty_path import LARGEST, PenaltyGrid, lam_at, leave_one_out
 from sgdone.newton.search import Factors
 from sgdone.sums.second_order import second_order
+from sgdone.sums.system import contrasts
 from tiers import examples
 
 
-def searched(loss, **ends):
+def searched(loss, least_gain=0.0, **ends):
     grid = PenaltyGrid(**ends)
     while (k := grid.next()) is not None:
         assert k not in grid.losses
-        grid.record(k, loss(k))
+        grid.record(k, loss(k), least_gain)
     return grid
 
 
@@ -52,6 +54,11 @@ def test_of_equal_losses_the_largest_penalty_is_the_best():
 def test_what_is_not_a_number_is_never_the_best():
     grid = searched(lambda k: math.nan if k > 0 else k * k - k)
     assert (grid.best, grid.losses[1]) == (0, math.inf)
+
+
+def test_a_search_ends_where_little_is_gained():
+    assert searched(lambda k: 2.0**k, lowest=-20.0).best == -20
+    assert searched(lambda k: 2.0**k, lowest=-20.0, least_gain=0.01).best == -7
 
 
 def test_a_loss_that_falls_for_ever_ends_the_search():
@@ -101,6 +108,25 @@ def test_losses_are_close_to_those_of_fitting_again(n_classes):
     assert np.average(found, weights=WEIGHTS) == pytest.approx(np.average(exact, weights=WEIGHTS), rel=4e-3)
     # Of the difference that leaving out a row makes, a few per cent remain.
     assert np.abs(found - exact).max() < 0.1 * np.abs(training - exact).max()
+
+
+def test_losses_of_classes_are_those_of_the_definition():
+    """Row by row: uA(I − uLA)⁻¹s in the free scores."""
+    n_classes, weights = 6, np.tile([0.5, 1.0, 2.0], 30)
+    X, y = classes(n_classes, 90)
+    objective, pieces = objective_of(Logistic(), n_classes), pieces_of(X, y, weights)
+    basis, rng = contrasts(objective), np.random.default_rng(0)
+    model, half = rng.standard_normal((4, n_classes - 1)), rng.standard_normal((100, 4 * (n_classes - 1)))
+    inverse = np.linalg.inv(half.T @ half)
+    found = leave_one_out(objective, pieces, model, inverse)
+    for row, (x, label, weight) in enumerate(zip(X, y.astype(int), weights, strict=True)):
+        x, u, scores = np.append(x, 1.0), min(weight, 1.0), basis @ (np.append(x, 1.0) @ model)
+        p, own = softmax(scores), np.arange(n_classes) == label
+        A = np.einsum("i,aibj,j->ab", x, inverse.reshape(n_classes - 1, 4, n_classes - 1, 4), x)
+        L = basis.T @ (np.diag(p) - np.outer(p, p)) @ basis
+        changed = scores + basis @ (u * A @ np.linalg.solve(np.eye(len(A)) - u * L @ A, basis.T @ (p - own)))
+        assert found.losses[row] == pytest.approx(-np.log(softmax(changed)[label]), rel=1e-10, abs=1e-10)
+        assert found.training[row] == pytest.approx(-np.log(p[label]), rel=1e-10)
 
 
 def test_losses_of_least_squares_are_exact():

@@ -14,7 +14,7 @@ from sgdone.rows import ArraySource
 from sgdone.rows.rows import Scaling
 from sgdone.sums.row_sum import MemoryRows, SeveralSums
 from sgdone.sums.second_order import CurvatureProduct, LossesAt, SecondOrderAt
-from sgdone.sums.system import System
+from sgdone.sums.system import System, constant_model
 
 SYSTEM = System(Objective.of_classes(Logistic(), 2), Scaling(np.ones(3)))
 
@@ -118,6 +118,21 @@ def test_sums_of_the_start_that_are_known_save_a_reading_and_one_step_is_made():
     found = run_search(again, minimise(problem, optimum, EXACT, CholeskyDirection(SYSTEM), known=known))
     assert (found.steps, len(again.requests)) == (1, 1)
     np.testing.assert_allclose(found.model, optimum, atol=5e-5)
+
+
+def test_rare_levels_in_rare_classes_take_few_evaluations():
+    """The curvature of their coefficients is tiny where they begin: steps that only become shorter take a hundred."""
+    rng = np.random.default_rng(2)
+    levels = np.minimum(rng.geometric(0.45, 2000) - 1, 7)
+    scores = -2.0 * np.arange(5) + 3.0 * rng.standard_normal((8, 5))[levels]
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1).astype(float)
+    X = (levels[:, None] == np.arange(1, 8)) * 1.0
+    rows = CountedRows(MemoryRows(next(ArraySource(X / X.std(axis=0), y, shuffle=False).blocks(rng))))
+    system = System(Objective.of_classes(Logistic(), 5), Scaling(np.ones(7)))
+    problem, start = Problem(system, system.penalties(0.01), 2000), constant_model(system, rows.rows.block)
+    found = run_search(rows, minimise(problem, start, EXACT, CholeskyDirection(system)))
+    assert found.decrement <= EXACT
+    assert len(rows.requests) < 30
 
 
 def test_a_constant_curvature_is_evaluated_once():

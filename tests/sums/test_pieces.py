@@ -70,6 +70,20 @@ def test_products_with_values_that_are_not_negative(make):
     np.testing.assert_allclose(rows.products(values**2), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("make", [DenseRows, RawRows])
+def test_many_products_of_few_columns(make, rng):
+    """Of all pairs of columns, for more rows than are taken at once."""
+    X, values, matrices = rng.standard_normal((600, 3)), rng.standard_normal((600, 7)), rng.standard_normal((7, 4, 4))
+    matrices += matrices.transpose(0, 2, 1)
+    scaling = Scaling(np.array([1.0, 2.0, 0.5]), np.array([0.5, 0.0, -1.0]))
+    found, rows = make(X, scaling), np.column_stack([(X - scaling.shift) / scaling.scale, np.ones(600)])
+    expected = np.einsum("ia,ib,ik->kab", rows, rows, values)
+    np.testing.assert_allclose(found.products(values), expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max())
+    expected = np.einsum("ia,kab,ib->ik", rows, matrices, rows)
+    np.testing.assert_allclose(found.quadratic_forms(matrices), expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(found.quadratic_forms(matrices, single=True), expected, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("make", [RawRows, SparseRows])
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_rows_that_stay_in_place(make, operation):

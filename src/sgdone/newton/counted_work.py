@@ -10,15 +10,22 @@ from sgdone.rows.rows import Block
 from sgdone.rows.validation_rows import FEWEST, number_of_folds
 
 #: Nanoseconds for each product of a curvature or a leverage (dense, one or several outputs, sparse, and of a dense with
-#: a sparse entry), and for each product of a factorisation.
-_DENSE, _DENSE_PAIRS, _SPARSE, _MIXED, _FACTOR = 0.04, 0.03, 3.0, 1.0, 0.015
-#: Nanoseconds for each entry of an evaluation (dense and sparse), for each row, and for calling NumPy.
-_ENTRY, _SPARSE_ENTRY, _ROW, _CALLS = 1.0, 4.0, 60.0, 1.7e5
-#: Curvatures and other evaluations of a path of penalties from nothing, and from a model that is close; leverages of
-#: either.
-_COLD, _WARM, _LEVERAGES = (6, 4), (3, 4), 3
-#: The same where a tenth of the rows gives a model to start from and the penalty.
-_SAMPLED, _SAMPLED_LEVERAGES = (5, 2), 2
+#: a sparse entry), for weighting an entry of a row, and for each product of a factorisation, of a solution by factors
+#: and of equations of the classes of a row.
+_DENSE, _DENSE_PAIRS, _SPARSE, _MIXED = 0.04, 0.03, 3.0, 1.0
+_WEIGHTED, _FACTOR, _SOLVED, _OF_CLASSES = 0.5, 0.015, 0.4, 0.5
+#: Nanoseconds of an evaluation for each entry and for each entry and output (dense and sparse), for each row and for
+#: each output of a row, and for calling NumPy; and the share of an evaluation that a product with the curvature takes.
+_ENTRY, _ENTRY_OUTPUT, _SPARSE_ENTRY, _SPARSE_OUTPUT = 0.6, 0.1, 3.0, 1.0
+_ROW, _ROW_OUTPUT, _CALLS, _PRODUCT = 20.0, 8.0, 2e5, 0.7
+#: Products of a curvature that cost no more than calling NumPy does: it is then evaluated at each point.
+CHEAP = 4e7
+#: Where curvatures are cheap: those of a path of penalties from nothing, and from a model that is close. Where they are
+#: not: curvatures, other evaluations and products of either; and where a tenth of the rows gives a model to start from.
+_COLD_CHEAP, _WARM_CHEAP, _COLD, _WARM, _SAMPLED = 11, 7, (4, 10, 30), (3, 5, 15), (12, 1, 0)
+#: Penalties whose leverages are computed; and rows of a sample that is left out, where there are several times as many,
+#: and several for each coefficient.
+_LEVERAGES, _SAMPLE, _LARGER, _PER_COEFFICIENT = 3, 4096, 2, 10
 #: Factorisations that the eigenvectors of all penalties at once take.
 _EIGENVECTORS = 11.0
 #: Evaluations of the exact phase over blocks; nanoseconds of reading a row and an entry of it from text.
@@ -41,8 +48,6 @@ _LITTLE = 3e8
 ROWS_PER_COEFFICIENT = 50
 #: Rows for each coefficient with which neither the penalty nor the seed of the bank makes much of a difference.
 VERY_MANY_ROWS = 1000
-#: Products of a curvature that cost no more than calling NumPy does.
-CHEAP = 4e7
 #: Products with a curvature that a direction takes without factors of its own.
 _SOME_PRODUCTS = 6
 
@@ -54,15 +59,15 @@ def rows_per_coefficient(objective: Objective, block: Block) -> float:
 
 def uses_sample(objective: Objective, block: Block) -> bool:
     """Whether a tenth of the rows tells the penalty: there are many for each coefficient, and sums are expensive."""
-    curvature = block.n_used * (block.rows.n_features + 1) ** 2 * objective.n_free_outputs
+    cheap = has_cheap_curvature(block.n_used, block.rows.n_features + 1, objective.n_free_outputs)
     many = rows_per_coefficient(objective, block) >= ROWS_PER_COEFFICIENT
-    return objective.loss.probabilistic and curvature > CHEAP and many
+    return objective.loss.probabilistic and many and not cheap
 
 
 def curvature_is_cheap(objective: Objective, block: Block) -> bool:
     """Whether a curvature takes less than some products with it."""
     dense, entries = _lengths(block)
-    product = 2.0 * block.n_used * objective.n_free_outputs * (_ENTRY * dense + _SPARSE_ENTRY * entries)
+    product = _PRODUCT * _evaluation(objective, block.n_used, dense, entries)
     return _products(objective, block.n_used, dense, entries) <= _SOME_PRODUCTS * product
 
 
@@ -95,16 +100,21 @@ def exact_work(objective: Objective, block: Block, *, warm: bool = False) -> flo
     width = (rows if span else block.rows.n_features) + 1
     # Entries of a row that are reached by BLAS, and others.
     dense, entries = (width, 0) if span else _lengths(block)
-    products = _products(objective, rows, dense, entries)
-    evaluation = _CALLS + rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * columns)
-    factors = _FACTOR * (width * columns) ** 3
+    products, count = _products(objective, rows, dense, entries), width * columns
+    evaluation, factors = _evaluation(objective, rows, dense, entries), _FACTOR * count**3
     if is_least_squares(objective):
         return evaluation + products + _EIGENVECTORS * factors
-    (curvatures, others), leverages = _WARM if warm else _COLD, _LEVERAGES
-    if uses_sample(objective, block):
-        (curvatures, others), leverages = _SAMPLED, _SAMPLED_LEVERAGES
-    total = (curvatures + others + leverages) * evaluation + (curvatures + leverages) * products
-    total += (curvatures + 3 * leverages) * factors
+    curvatures, others, multiplied = _WARM if warm else _COLD
+    if has_cheap_curvature(rows, width, columns):
+        curvatures, others, multiplied = _WARM_CHEAP if warm else _COLD_CHEAP, 0, 0
+    elif uses_sample(objective, block):
+        curvatures, others, multiplied = _SAMPLED
+    left_out = rows_left_out(rows, count)
+    leverages = _products(objective, left_out, dense, entries) + 2.0 * _evaluation(objective, left_out, dense, entries)
+    if objective.predicts == "softmax":
+        leverages += _OF_CLASSES * left_out * objective.n_outputs**3
+    total = (curvatures + others) * evaluation + curvatures * products + _LEVERAGES * leverages
+    total += multiplied * (_PRODUCT * evaluation + _SOLVED * count**2) + (curvatures + 3 * _LEVERAGES) * factors
     if span:
         total += _DENSE * rows**2 * block.rows.typical_length + 40.0 * _FACTOR * rows**3
     return total
@@ -141,7 +151,7 @@ def work_in_memory(objective: Objective, block: Block, *, warm: bool = False) ->
 def exact_work_from_disk(objective: Objective, block: Block, n_rows: int) -> float:
     """Work of Newton's method from a model that is close, on ``n_rows`` rows like a block's."""
     dense, entries = _lengths(block)
-    evaluation = _CALLS + n_rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * objective.n_free_outputs)
+    evaluation = _evaluation(objective, n_rows, dense, entries)
     return _BLOCK_EVALUATIONS * (evaluation + _products(objective, n_rows, dense, entries))
 
 
@@ -156,9 +166,26 @@ def _lengths(block: Block) -> tuple[int, int]:
     return lengths["dense"] + 1 if "dense" in lengths else 0, lengths.get("sparse", 0)
 
 
+def has_cheap_curvature(n_rows: int, width: int, columns: int) -> bool:
+    """Whether a curvature costs little more than an evaluation without it."""
+    return n_rows * width**2 * (columns * (columns + 1) // 2) <= CHEAP
+
+
+def rows_left_out(n_rows: int, n_coefficients: int) -> int:
+    """Number of rows that are left out: of many, a sample, because what it adds to their loss is a small part of it."""
+    return _SAMPLE if n_rows >= max(_LARGER * _SAMPLE, _PER_COEFFICIENT * n_coefficients) else n_rows
+
+
+def _evaluation(objective: Objective, rows: int, dense: int, entries: int) -> float:
+    """Work of an evaluation without a curvature."""
+    columns = objective.n_free_outputs
+    of_entries = dense * (_ENTRY + _ENTRY_OUTPUT * columns) + entries * (_SPARSE_ENTRY + _SPARSE_OUTPUT * columns)
+    return _CALLS + rows * (of_entries + _ROW + _ROW_OUTPUT * columns)
+
+
 def _products(objective: Objective, rows: int, dense: int, entries: int) -> float:
     """Work of a curvature, or of the leverages of all rows."""
     columns = objective.n_free_outputs
     pairs = columns * (columns + 1) // 2 if objective.predicts == "softmax" else columns
-    of_dense = rows * dense**2 * (_DENSE if pairs == 1 else _DENSE_PAIRS * pairs)
+    of_dense = rows * dense * (dense * (_DENSE if pairs == 1 else _DENSE_PAIRS * pairs) + _WEIGHTED)
     return of_dense + rows * pairs * (_SPARSE * entries**2 / 2 + _MIXED * dense * entries)

@@ -13,10 +13,11 @@ from sgdone.interfaces.objective import Model, Objective, mean, standard_error
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, minimise
 from sgdone.newton.counted_work import (
-    CHEAP,
     curvature_is_cheap,
     fold_readings,
+    has_cheap_curvature,
     is_least_squares,
+    rows_left_out,
     uses_folds,
     uses_sample,
 )
@@ -156,6 +157,9 @@ _MOST_KEPT = 1000
 #: Penalty per row from which single precision is enough for curvatures: their largest eigenvalue is at most about the
 #: number of columns times as large as the number of rows.
 _SINGLE = 1e-5
+#: Share of what leaving rows out adds to the loss, twice the error of estimated coefficients, that is too little a gain
+#: to go on to further penalties for.
+_LITTLE = 0.005
 #: See `ExactPath.has_finite_optimum`.
 _FINITE = 0.5
 #: Share of the loss of a constant prediction that a model has at least that is as good as constant.
@@ -178,17 +182,16 @@ class _Reached(NamedTuple):
     derivative: Array | None = None
 
 
-#: Rows that are left out of many: what this adds to a loss is a small part of it, and known to a few per cent. There
-#: are as many times more rows, and rows for each coefficient; and the key of the hash that chooses them.
-_SAMPLE, _MUCH_LARGER, _ROWS_PER_COEFFICIENT, _SAMPLE_KEY = 4096, 2, 10, 1
+#: Key of the hash that chooses the rows that are left out.
+_SAMPLE_KEY = 1
 
 
 class LeftOut(NamedTuple):
-    """Losses of rows at an optimum as if each had been left out, their mean over all rows, and its standard error."""
+    """Losses of rows at an optimum as if each had been left out, their mean over all rows, and the training loss."""
 
     losses: Array
     mean: float
-    error: float
+    training: float
 
 
 @final
@@ -203,10 +206,10 @@ class LeftOutRows:
         self._system, self._pieces = system, pieces
         #: Numbers of the rows that are left out, among those of positive weight; None for all.
         self.sample: NDArray[np.intp] | None = None
-        block, n_rows = pieces.block, pieces.n_rows
-        if n_rows >= _MUCH_LARGER * _SAMPLE and n_rows >= _ROWS_PER_COEFFICIENT * system.n_coefficients:
+        block, count = pieces.block, rows_left_out(pieces.n_rows, system.n_coefficients)
+        if count < pieces.n_rows:
             hashes = row_hashes(block.rows.whole(), _SAMPLE_KEY)[block.all_used().astype(np.intp)]
-            self.sample = np.sort(np.argsort(hashes, kind="stable")[:_SAMPLE])
+            self.sample = np.sort(np.argsort(hashes, kind="stable")[:count])
         self._judged = pieces if self.sample is None else pieces.sample(self.sample)
 
     @cached_property
@@ -225,13 +228,12 @@ class LeftOutRows:
     def at(self, model: Array, step: Array, sums: SecondOrder, inverse: Array, *, single: bool = False) -> LeftOut:
         """Losses at a model that is a ``step`` away from where ``sums`` were evaluated, with H⁻¹ at the model."""
         left = leave_one_out(self._system.objective, self._judged, model, inverse, single=single)
-        error = self.error(left.losses)
-        if self.sample is None:
-            return LeftOut(left.losses, mean(left.losses, self._weights), error)
         flat = step.T.ravel()
-        training = sums.loss + float(np.vdot(sums.gradient, step)) + 0.5 * float(flat @ (sums.curvature @ flat))
-        loss = training / sums.weight + mean(left.losses - left.training, self._weights)
-        return LeftOut(left.losses, loss, error)
+        total = sums.loss + float(np.vdot(sums.gradient, step)) + 0.5 * float(flat @ (sums.curvature @ flat))
+        training = total / sums.weight
+        if self.sample is None:
+            return LeftOut(left.losses, mean(left.losses, self._weights), training)
+        return LeftOut(left.losses, training + mean(left.losses - left.training, self._weights), training)
 
 
 @final
@@ -240,8 +242,7 @@ class ExactPath(PenaltyPath):
 
     def __init__(self, system: System, pieces: BlockPieces, start: Array) -> None:
         self.system, self.objective, self.pieces = system, system.objective, pieces
-        pairs = self.objective.n_free_outputs * (self.objective.n_free_outputs + 1) // 2
-        self._cheap = pieces.n_rows * pieces.width**2 * pairs <= CHEAP
+        self._cheap = has_cheap_curvature(pieces.n_rows, pieces.width, self.objective.n_free_outputs)
         self.grid: PenaltyGrid = PenaltyGrid()
         self.optima = dict[int, PenaltyOptimum]()
         self._start = start
@@ -326,7 +327,7 @@ class ExactPath(PenaltyPath):
         left = self._left_out.at(curved.model, here, curved.sums, inverse, single=directions.single)
         self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan, self._left_out.sample, is_sample=True)
         self._left[k] = left
-        self.grid.record(k, left.mean, left.error)
+        self.grid.record(k, left.mean, least_gain=_LITTLE * max(left.mean - left.training, 0.0))
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
         self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))
@@ -447,9 +448,10 @@ def _has_finite_optimum(system: System, pieces: BlockPieces, curvature: Array, g
 _ENOUGH_FOR_TENTH, _LEAST_OF_CLASS = 5, 50
 #: Key of the hash by which a tenth of the rows is chosen, and decrement up to which optima are found from which others
 #: are one Newton step away.
-_TENTH, _ROUGH = 0, 0.01
-#: Times that the penalty is chosen, as long as it moves by more than the optimum to second order can be trusted for.
-_MOST_CHOICES = 3
+_TENTH, _ROUGH = 0, 0.1
+#: Times that the penalty is chosen, as long as it moves by more half powers of ten than the optimum to second order can
+#: be trusted for.
+_MOST_CHOICES, _TRUSTED = 3, 2
 
 
 @final
@@ -509,7 +511,7 @@ class SampledPath(PenaltyPath):
             if self._left_out.reads_all:
                 yield None
             k, model = self._choose(k)
-            if abs(k - before) <= 1:
+            if abs(k - before) <= _TRUSTED:
                 break
         given = self.system.objective.alpha
         self._lam = lam_at(k) if given is None else self._given
@@ -543,7 +545,8 @@ class SampledPath(PenaltyPath):
             raise OverflowError("the loss of the start is too large")
         k = best_of_least_squares(sums, constant.shape)
         lam = lam_at(k) if self.system.objective.alpha is None else self._given
-        problem = Problem(self.system, self.system.penalties(0.1 * lam), self._tenth.n_rows)
+        # The same penalty for fewer rows: coefficients of rare columns stay small, and steps from there are not too long.
+        problem = Problem(self.system, self.system.penalties(lam), self._tenth.n_rows)
         search = minimise(problem, constant, _ROUGH, CholeskyDirection(self.system))
         found: SearchResult = run_search(self._tenth, search)
         return k, found.model, found.at.sums.misses
@@ -564,5 +567,5 @@ class SampledPath(PenaltyPath):
             step = -factors.solve(Point.of(sums, at, penalties).gradient)
             models[k] = at + step
             left = self._left_out.at(models[k], step, sums, factors.inverse())
-            self.grid.record(k, left.mean, left.error)
+            self.grid.record(k, left.mean, least_gain=_LITTLE * max(left.mean - left.training, 0.0))
         return self.grid.best, models[self.grid.best]

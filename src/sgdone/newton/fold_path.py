@@ -591,17 +591,21 @@ class _LeastSquaresSearch(_Search):
             loss, error = self.path.weigh(losses[:, place]) if losses.size else (math.nan, math.nan)
             if not (ended or decrements[place] <= _CLOSE * 2.0 * loss or not losses.size):
                 return False
-            self.grid.record(k, loss, error)
+            self.grid.record(k, loss, _NO_GAIN * error)
             if k == self.grid.best:
                 self.losses, self.loss = losses[:, place], loss
                 self.lam = lam_at(k) if given is None else given
             # Next to the largest penalties the loss is that of a constant, and may rise before it falls.
-            past = 1 if first - self.loss > error else _PAST
-            if k <= self.grid.best - past or self.grid.has_levelled_off(k):
+            has_learned = first - self.loss > error
+            if k <= self.grid.best - (1 if has_learned else _PAST):
+                break
+            if k == self.grid.best and has_learned and self.grid.levels_off(k - 1):
                 break
         return True
 
 
+#: Standard errors of the loss that the next smaller penalty must gain for even smaller ones to be tried.
+_NO_GAIN = 0.02
 #: Half powers of ten by which the largest penalty exceeds the largest eigenvalue; and penalties that are tried beyond
 #: the best one.
 _VANISHED, _PAST = 4, 4

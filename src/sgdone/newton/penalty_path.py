@@ -31,8 +31,6 @@ FIRST_EXPONENT, LARGEST = 0, 80
 #: below as many standard errors; and smallest penalty, as a share of the largest eigenvalue of C, that makes a
 #: difference.
 NO_COEFFICIENT, NO_PENALTY = 0.01, 1e-10
-#: Standard errors of the loss that the next smaller penalty must gain for even smaller ones to be tried.
-NO_GAIN = 0.02
 
 
 def lam_at(k: int) -> float:
@@ -66,7 +64,7 @@ class PenaltyGrid:
     #: Smallest and largest k that may be tried.
     lowest: float = -math.inf
     highest: float = LARGEST
-    #: Gain of a smaller penalty over the next larger one below which even smaller ones are not tried.
+    #: Gain of the last step towards a neighbour below which further penalties are not tried.
     least_gain: float = 0.0
 
     @property
@@ -74,11 +72,11 @@ class PenaltyGrid:
         """The penalty with the least loss; of several, the largest."""
         return min(self.losses, key=lambda k: (self.losses[k], -k))
 
-    def record(self, k: int, loss: float, error: float = 0.0) -> None:
-        """Record the loss at a penalty, infinite if it is not a number, and its standard error."""
+    def record(self, k: int, loss: float, least_gain: float = 0.0) -> None:
+        """Record the loss at a penalty, infinite if it is not a number, and the gain that is little beside it."""
         self.losses[k] = loss if loss == loss else math.inf
-        if k == self.best and error == error:
-            self.least_gain = NO_GAIN * error
+        if k == self.best:
+            self.least_gain = least_gain
 
     def set_lowest(self, curvature: "Array") -> None:
         """Set the smallest penalty that makes a difference, by the curvature of the loss."""
@@ -90,7 +88,7 @@ class PenaltyGrid:
         if not self.losses:
             return self.first
         for k in (self.best - 1, self.best + 1):
-            if k not in self.losses and self._allowed(k) and not (k < self.best and self.has_levelled_off(self.best)):
+            if k not in self.losses and self._allowed(k) and not self.levels_off(k):
                 return k
         return None
 
@@ -101,12 +99,10 @@ class PenaltyGrid:
             return "largest"
         return "smallest" if self.best - 1 not in self.losses and not self._allowed(self.best - 1) else ""
 
-    def has_levelled_off(self, k: int) -> bool:
-        """Whether the best penalty is k, and gained next to nothing over the next larger one, less than that did."""
-        if k != self.best or not {k + 1, k + 2} <= self.losses.keys():
-            return False
-        gain, before = self.losses[k + 1] - self.losses[k], self.losses[k + 2] - self.losses[k + 1]
-        return gain <= min(self.least_gain, before)
+    def levels_off(self, k: int) -> bool:
+        """Whether the last step towards k, a neighbour of the best, gained little."""
+        before = self.losses.get(2 * self.best - k)
+        return before is not None and before - self.losses[self.best] < self.least_gain
 
     def _allowed(self, k: int) -> bool:
         return self.lowest <= k <= self.highest
@@ -308,6 +304,8 @@ def has_unit_norms(block: Block) -> bool:
     return bool(norms.size and np.all(np.abs(norms - 1.0) <= _NORM_ROUNDING))
 
 
+#: Rows whose equations between classes are solved at once: they stay in the caches, and take little memory.
+_ROWS_AT_ONCE = 256
 #: 1 − uLA below which the other rows do not determine the prediction of a row; it is then that of the intercept alone.
 ALONE = 1e-13
 
@@ -365,29 +363,34 @@ def _of_piece(objective: Objective, piece: Piece, model: Array, inverse: Array, 
         change = removed[:, None] * leverages * found.slopes / np.where(alone, 1.0, left)
         without = np.where(alone, model[-1], of_rows + change)
         return LeftOutLosses(found.losses, derivatives(objective, without, labels).losses)
-    leverages, shares = _leverages_of_classes(rows, blocks, basis, single=single), found.shares
-    # I − uLA with L = diag p − ppᵀ.
-    system = leverages - np.matmul(shares[:, None, :], leverages)
-    system *= (-removed[:, None] * shares)[:, :, None]
-    system.reshape(len(system), -1)[:, :: len(basis) + 1] += 1.0
-    change = removed[:, None] * np.matmul(leverages, np.linalg.solve(system, found.slopes[:, :, None]))[:, :, 0]
+    leverages = _leverages_of_pairs(rows, blocks, basis, single=single)
+    change = np.empty_like(found.shares)
+    for some in (slice(first, first + _ROWS_AT_ONCE) for first in range(0, len(change), _ROWS_AT_ONCE)):
+        change[some] = _change_of_classes(leverages[some], found.shares[some], found.slopes[some], removed[some])
     return LeftOutLosses(found.losses, derivatives(objective, of_rows + change, labels).losses)
 
 
-def _leverages_of_classes(rows: ScaledRows, blocks: Array, basis: Array, *, single: bool) -> Array:
-    """x̃ᵀH⁻¹x̃ of each row between the scores of all classes: rows × classes × classes.
-
-    The scores sum to 0, and so do the rows and columns of each matrix: those off the diagonal are enough.
-    """
-    (columns, width), count = blocks.shape[:2], len(basis)
-    turned = (basis @ blocks.reshape(columns, -1)).reshape(-1, columns, width)
-    between = np.matmul(basis, turned).reshape(count, width, count, width)
+def _change_of_classes(leverages: Array, shares: Array, slopes: Array, removed: Array) -> Array:
+    """uA(I − uLA)⁻¹s of each row with L = diag p − ppᵀ, from the leverages A of pairs of classes."""
+    count = shares.shape[1]
     first, second = pairs_of_classes(count)
-    of_pairs = between[first, :, second]
-    found = rows.quadratic_forms(0.5 * (of_pairs + of_pairs.transpose(0, 2, 1)), single=single)
     places = np.zeros((count, count), np.intp)
     places[first, second] = places[second, first] = np.arange(first.size)
-    square = found.take(places.ravel(), axis=1)
-    square[:, :: count + 1] = 0.0
-    square[:, :: count + 1] = -square.reshape(-1, count, count).sum(axis=2)
-    return square.reshape(-1, count, count)
+    influence = leverages.take(places.ravel(), axis=1).reshape(-1, count, count)
+    diagonal = influence.reshape(len(influence), -1)[:, :: count + 1]
+    # Scores sum to 0, and so do the rows and columns of each matrix.
+    diagonal[:] = 0.0
+    diagonal[:] = -influence.sum(axis=2)
+    system = influence - np.matmul(shares[:, None, :], influence)
+    system *= (-removed[:, None] * shares)[:, :, None]
+    system.reshape(len(system), -1)[:, :: count + 1] += 1.0
+    return np.asarray(removed[:, None] * np.matmul(influence, np.linalg.solve(system, slopes[:, :, None]))[:, :, 0])
+
+
+def _leverages_of_pairs(rows: ScaledRows, blocks: Array, basis: Array, *, single: bool) -> Array:
+    """x̃ᵀH⁻¹x̃ of each row between the scores of each pair of classes: rows × pairs."""
+    (columns, width), count = blocks.shape[:2], len(basis)
+    turned = (basis @ blocks.reshape(columns, -1)).reshape(-1, columns, width)
+    first, second = pairs_of_classes(count)
+    between = np.matmul(basis, turned).reshape(count, width, count, width)[first, :, second]
+    return rows.quadratic_forms(0.5 * (between + between.transpose(0, 2, 1)), single=single)

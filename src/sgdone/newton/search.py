@@ -31,6 +31,10 @@ MOST_STEPS, _MOST_IDLE = 60, 6
 STEP_FRACTIONS = tuple(0.5**k for k in range(40))
 #: Fraction of the decrease predicted by the gradient that a step must reach, and rounding of the objective.
 SUFFICIENT_DECREASE, ROUNDING = 1e-4, 1e-13
+#: Factor of the objective at a step from which changes are damped; first and last damping, its factor from one step to
+#: the next, and share of the predicted decrease that a step must reach before there is less of it.
+_MUCH_LARGER = 3.0
+_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING, _DAMPING_FACTOR, _AS_PREDICTED = 0.1, 1e-5, 1.0, 5.0, 0.75
 #: Residuals below this share of the targets are rounding errors.
 RESIDUAL_ROUNDING = 1e-11
 #: Share of the objective that matters where all rows are predicted almost without loss, and the least share of the
@@ -179,13 +183,16 @@ def minimise(
     progress = progress or SearchProgress()
     model = np.where(np.isfinite(problem.penalties)[:, None], start, 0.0)
     first = known if known is not None else (yield problem.second_order(model, directions.first_curvature))
-    at, idle, decrement = problem.at(model, first), 0, np.inf
+    at, idle, decrement, damping = problem.at(model, first), 0, np.inf, 0.0
     if not (np.isfinite(at.value) and np.all(np.isfinite(at.gradient))):
         raise OverflowError("the loss of the start is too large")
     for step in range(most_steps):
         progress.at = at
-        at, direction = yield from directions.at(at)
-        if direction is not None and tol > EXACT and at.decrement(direction) <= problem.enough(tol, at):
+        at, direction = yield from directions.damped(at, damping)
+        if damping and direction is not None and at.decrement(direction) <= problem.enough(tol, at):
+            damping = 0.0
+            at, direction = yield from directions.at(at)
+        if direction is not None and not damping and tol > EXACT and at.decrement(direction) <= problem.enough(tol, at):
             # With a tolerance above the exact one, callers use the curvature there.
             at, direction = yield from directions.with_curvature(at, direction)
         if direction is None:
@@ -196,18 +203,45 @@ def minimise(
         if decrement <= enough and at.sums is not known:
             last = direction if tol > EXACT and directions.are_exact else 0.0
             return SearchResult(at.model + last, at, 0.0 if np.isinf(enough) else decrement / unit, step)
-        for share in STEP_FRACTIONS:
-            model = at.model + share * direction
-            tried = problem.at(model, (yield problem.second_order(model, directions.curvature)))
-            if tried.value <= at.value - 2.0 * SUFFICIENT_DECREASE * share * decrement + ROUNDING * abs(at.value):
-                break
-        else:
+        tried, damping = yield from _step(problem, directions, at, direction, damping)
+        if tried is None:
             return SearchResult(at.model, at, decrement / unit, step, stalled=True)
         idle = 0 if tried.value < at.value - ROUNDING * abs(at.value) else idle + 1
         at = tried
         if idle == _MOST_IDLE:
             break
     return SearchResult(at.model, at, decrement / problem.dispersion(at.sums), step + 1, stalled=True)
+
+
+def _step(
+    problem: Problem, directions: "Directions", at: Point, direction: Array, damping: float
+) -> Generator[RowSum, Any, tuple[Point | None, float]]:
+    """A point with a smaller objective, None if there is none, and the damping of the next step.
+
+    A step that is too long is made shorter. Where the objective becomes several times as large, because the curvature
+    grows along a few coefficients, as of rare levels in rare classes, shorter steps in the same direction would hardly
+    change the others: coefficients are damped instead, until steps are as good as predicted (Levenberg 1944; Marquardt
+    1963).
+    """
+    while True:
+        decrement = at.decrement(direction)
+        for share in STEP_FRACTIONS:
+            model = at.model + share * direction
+            tried = problem.at(model, (yield problem.second_order(model, directions.curvature)))
+            decrease, rounding = at.value - tried.value, ROUNDING * abs(at.value)
+            if decrease >= 2.0 * SUFFICIENT_DECREASE * share * decrement - rounding:
+                if decrease >= _AS_PREDICTED * decrement:
+                    damping = damping / _DAMPING_FACTOR if damping > _LEAST_DAMPING else 0.0
+                return tried, damping
+            if damping < _MOST_DAMPING and (damping or not tried.value <= _MUCH_LARGER * abs(at.value)):
+                break
+        else:
+            return None, damping
+        damping = damping * _DAMPING_FACTOR or _FIRST_DAMPING
+        at, damped = yield from directions.damped(at, damping)
+        if damped is None:
+            return None, damping
+        direction = damped
 
 
 #: Generator that yields the sums it needs, and returns a point and the direction there.
@@ -331,6 +365,13 @@ class Directions(ABC):
         The direction is None if the gradient has a part along which the objective has no curvature.
         """
 
+    def damped(self, at: Point, damping: float) -> DirectionSearch:
+        """Direction at a point, of the objective with ½·damping·Σv times the squared changes of the coefficients."""
+        if not damping:
+            return (yield from self.at(at))
+        found, direction = yield from self.at(replace(at, penalties=at.penalties + damping * at.sums.weight))
+        return replace(found, penalties=at.penalties), direction
+
     def with_curvature(self, at: Point, direction: Array) -> DirectionSearch:
         """Compute the direction again with the curvature at the point, if directions depend on it."""
         return at, direction
@@ -371,6 +412,8 @@ class CholeskyDirection(Directions):
         constant: bool = False,
     ) -> None:
         self.system, self._factors, self.single, self._constant = system, factors, single, constant
+        #: The curvature and the penalties that were factorised; None for factors that were given.
+        self._factorised: Point | None = None
         self._full: Curvature = "single" if single else "full"
         self.curvature = self._full if cheap and not constant else "none"
 
@@ -391,6 +434,8 @@ class CholeskyDirection(Directions):
             return self._by_curvature(at)
         if self._constant:
             return at, -self.factors.solve(at.gradient)
+        if self._factorised is not None and not np.array_equal(self._factorised.penalties, at.penalties):
+            self._factorise(replace(self._factorised, penalties=at.penalties))
         products = conjugate_gradients(self.system, at, self.factors.solve, _EARLIER_RESIDUAL, _MOST_WITH_EARLIER)
         direction, converged = yield from products
         return (at, direction) if converged else (yield from self.with_curvature(at, direction))
@@ -400,13 +445,17 @@ class CholeskyDirection(Directions):
         if at.sums.curvature.size or self._constant:
             return at, direction
         sums: SecondOrder = yield SecondOrderAt(self.system, at.model, self._full)
-        return self._by_curvature(Point.of(sums, at.model, at.penalties))
+        return self._by_curvature(replace(at, sums=sums))
 
     def _by_curvature(self, at: Point) -> tuple[Point, Array | None]:
-        self._factors = Factors.of(at.sums.curvature, at.penalties, at.model.shape[1], single=self.single)
+        self._factorise(at)
         self.curvature_at = at
         direction = -self.factors.solve(at.gradient)
         return at, None if self.factors.cholesky is None and self._is_flat(at, direction) else direction
+
+    def _factorise(self, at: Point) -> None:
+        self._factors = Factors.of(at.sums.curvature, at.penalties, at.model.shape[1], single=self.single)
+        self._factorised = at
 
     def _is_flat(self, at: Point, direction: Array) -> bool:
         """Whether the gradient has a part along which the objective has no curvature: no step leads down it."""

@@ -129,7 +129,7 @@ _FEW_COLUMNS, _ROWS_AT_ONCE = 72, 256
 
 def are_many(rows: NDArray[np.floating], count: int) -> bool:
     """Whether as many products of few columns are faster at once: the pairs of columns times the values of each."""
-    return rows.shape[1] <= min(count, _FEW_COLUMNS)
+    return bool(rows.shape[1] <= min(count, _FEW_COLUMNS))
 
 
 def products_at_once(rows: NDArray[np.floating], values: Array) -> Array:
@@ -265,7 +265,7 @@ class RawRows(UnscaledRows):
         linear = self.part @ (2.0 * matrices[:, -1, :-1].T) + matrices[:, -1, -1]
         squares = matrices[:, :-1, :-1]
         if are_many(self.part, len(squares)):
-            return linear + forms_at_once(self.part, squares)
+            return np.asarray(linear + forms_at_once(self.part, squares))
         for k, matrix in enumerate(squares):
             linear[:, k] += np.einsum("ij,ij->i", self.part @ matrix, self.part)
         return np.asarray(linear)

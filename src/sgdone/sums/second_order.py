@@ -6,6 +6,7 @@ With z = x̃ᵀw + b for a row x̃ = (x − shift)/scale and a weight v, the sum
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar, Literal, NamedTuple, final
 
 import numpy as np
@@ -250,6 +251,7 @@ def own_curvatures(objective: Objective, found: Derivatives) -> Array:
     return found.shares if basis is None else found.shares @ basis**2 - (found.shares @ basis) ** 2
 
 
+@lru_cache(maxsize=16)
 def pairs_of_classes(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The numbers of both classes of each pair."""
     return np.tril_indices(n_classes, -1)
@@ -288,7 +290,7 @@ def _products(piece: Piece, shares: Array, model: Array, *, is_softmax: bool, si
         shares = (shares.T[first] * shares.T[second]).T
     if same:
         # All rows have the same second derivatives: one product is enough.
-        return shares[0][:, None, None] * rows.products(weights[:, None], single=single)
+        return np.asarray(shares[0][:, None, None] * rows.products(weights[:, None], single=single))
     return rows.products(weights[:, None] * shares, single=single)
 
 
