@@ -24,6 +24,7 @@ from sgdone.newton.penalty_path import (
     Readings,
     RowLosses,
     ScaledAndGivenPath,
+    cautious_loss,
     has_unit_norms,
     lam_at,
     losses_of_constant,
@@ -169,6 +170,11 @@ class ExactPath(PenaltyPath):
     @property
     def loss(self) -> float:
         """The estimated loss of new rows at the best penalty."""
+        return mean(self.best.losses, self._weights)
+
+    @property
+    def compared_loss(self) -> float:
+        """The loss at the best penalty by which penalties are compared."""
         return self.grid.losses[self.grid.best]
 
     @property
@@ -237,7 +243,7 @@ class ExactPath(PenaltyPath):
         inverse = directions.factors.inverse()
         left: RowLosses = yield LeaveOneOut(self.system, found.model, inverse, directions.single)
         self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan)
-        self.grid.record(k, mean(left.losses, self._weights))
+        self.grid.record(k, cautious_loss(self.objective, left.losses, self._weights, self.system.n_features))
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
         self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))

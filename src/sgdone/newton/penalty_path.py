@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.objective import Objective, mean
 from sgdone.newton.search import Factors
 from sgdone.rows.rows import Block, Rows, Scaling
 from sgdone.sums.pieces import BlockPieces, Piece, Pieces
@@ -95,6 +95,35 @@ class PenaltyGrid:
 
 
 Array = NDArray[np.float64]
+#: Errors that are added to those of the rows, and as many correct predictions (Agresti & Coull 1998).
+_ERRORS_ADDED = 2.0
+
+
+def cautious_loss(objective: Objective, losses: Array, weights: Array, n_features: int) -> float:
+    """Mean loss by which penalties are compared: that of the rows, and of errors that further rows may have.
+
+    Where all rows are predicted correctly the loss falls with the penalty for ever, because scores grow. Yet n correct
+    predictions only show that errors are rare: their probability is estimated as 2/(n + 4). With d columns for n > d
+    rows it is d/n times as large: the fewer columns there are, the less of the agreement is chance. The true class is
+    then one of the others, which share the probability that is left.
+
+    Examples
+    --------
+    >>> from sgdone.losses import Logistic
+    >>> objective = Objective(Logistic(), predicts="two_classes")
+    >>> [round(cautious_loss(objective, np.full(26, loss), np.ones(26), 2000), 2) for loss in (0.3, 0.1, 0.01)]
+    [0.37, 0.25, 0.32]
+    """
+    found = mean(losses, weights)
+    if not objective.loss.probabilistic or objective.predicts not in ("two_classes", "softmax"):
+        return found
+    left = -np.expm1(-np.maximum(losses, np.finfo(np.float64).tiny))
+    of_others = mean(math.log(max(objective.n_outputs, 2) - 1) - np.log(left), weights)
+    n_rows = max(float(weights.sum()), losses.size)
+    share = min(1.0, n_features / n_rows) * _ERRORS_ADDED / (n_rows + 2.0 * _ERRORS_ADDED)
+    return found + share * (of_others - found)
+
+
 #: Sums that a path requests, or None for a reading that the path makes itself.
 Readings = Generator[RowSum | None, Any, None]
 
@@ -155,6 +184,11 @@ class PenaltyPath(ABC):
     def loss(self) -> float:
         """The estimated loss of new rows at the best penalty; NaN if it is not known."""
         return self._loss
+
+    @property
+    def compared_loss(self) -> float:
+        """The loss at the best penalty by which penalties, and paths in several units, are compared."""
+        return self.loss
 
     @abstractmethod
     def evaluations(self) -> Readings:
@@ -230,7 +264,7 @@ class ScaledAndGivenPath(PenaltyPath):
         for path in (self._scaled, self._given):
             self._running = path
             yield from path.evaluations()
-        if self._given.loss < self._scaled.loss:
+        if self._given.compared_loss < self._scaled.compared_loss:
             self._chosen = self._given
 
     @property
