@@ -243,7 +243,8 @@ class ExactPath(PenaltyPath):
         inverse = directions.factors.inverse()
         left: RowLosses = yield LeaveOneOut(self.system, found.model, inverse, directions.single)
         self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan)
-        self.grid.record(k, cautious_loss(self.objective, left.losses, self._weights, self.system.n_features))
+        columns_per_row = self.system.n_features / max(float(self._weights.sum()), self._weights.size)
+        self.grid.record(k, cautious_loss(self.objective, left.losses, self._weights, columns_per_row))
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
         self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))

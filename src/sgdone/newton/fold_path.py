@@ -365,7 +365,8 @@ class FoldPath(PenaltyPath):
         """The loss by which penalties and units are compared; NaN without rows of folds."""
         if not losses.size:
             return math.nan
-        return cautious_loss(self.objective, losses, self.weights[self._judged], self.system.n_features)
+        columns_per_row = self.system.n_features / max(float(self.weights.sum()), self.weights.size)
+        return cautious_loss(self.objective, losses, self.weights[self._judged], columns_per_row)
 
     def weigh(self, losses: Array) -> tuple[float, float]:
         """Mean of losses of the rows of the folds, and its standard error."""

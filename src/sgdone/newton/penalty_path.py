@@ -99,19 +99,19 @@ Array = NDArray[np.float64]
 _ERRORS_ADDED = 2.0
 
 
-def cautious_loss(objective: Objective, losses: Array, weights: Array, n_features: int) -> float:
+def cautious_loss(objective: Objective, losses: Array, weights: Array, columns_per_row: float) -> float:
     """Mean loss by which penalties are compared: that of the rows, and of errors that further rows may have.
 
     Where all rows are predicted correctly the loss falls with the penalty for ever, because scores grow. Yet n correct
-    predictions only show that errors are rare: their probability is estimated as 2/(n + 4). With d columns for n > d
-    rows it is d/n times as large: the fewer columns there are, the less of the agreement is chance. The true class is
-    then one of the others, which share the probability that is left.
+    predictions only show that errors are rare: their probability is estimated as 2/(n + 4). With fewer columns than
+    rows it is smaller by their ratio: the less of the agreement is chance. The true class is then one of the others,
+    which share the probability that is left.
 
     Examples
     --------
     >>> from sgdone.losses import Logistic
     >>> objective = Objective(Logistic(), predicts="two_classes")
-    >>> [round(cautious_loss(objective, np.full(26, loss), np.ones(26), 2000), 2) for loss in (0.3, 0.1, 0.01)]
+    >>> [round(cautious_loss(objective, np.full(26, loss), np.ones(26), 77.0), 2) for loss in (0.3, 0.1, 0.01)]
     [0.37, 0.25, 0.32]
     """
     found = mean(losses, weights)
@@ -120,7 +120,7 @@ def cautious_loss(objective: Objective, losses: Array, weights: Array, n_feature
     left = -np.expm1(-np.maximum(losses, np.finfo(np.float64).tiny))
     of_others = mean(math.log(max(objective.n_outputs, 2) - 1) - np.log(left), weights)
     n_rows = max(float(weights.sum()), losses.size)
-    share = min(1.0, n_features / n_rows) * _ERRORS_ADDED / (n_rows + 2.0 * _ERRORS_ADDED)
+    share = min(1.0, columns_per_row) * _ERRORS_ADDED / (n_rows + 2.0 * _ERRORS_ADDED)
     return found + share * (of_others - found)
 
 
