@@ -94,7 +94,7 @@ def _arguments() -> argparse.Namespace:
         "--patience", type=float, default=600.0, help="seconds that a peer may take on a set; not the five fits"
     )
     parser.add_argument("--cache", type=Path, help="a JSON file of peers' results, read and added to")
-    parser.add_argument("--splits", type=int, help="random splits of a set, instead of 20, or of 1 for CIFAR-10")
+    parser.add_argument("--splits", type=int, help="random splits of a set, instead of the usual number")
     parser.add_argument("--no-cold", action="store_true", help="leave out the first fit of a new process")
     parser.add_argument("--markdown", type=Path, help="where to put the tables")
     parser.add_argument("--plot", type=Path, help="where to put the picture")

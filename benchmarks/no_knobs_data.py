@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from sklearn import datasets as sklearn_datasets
 from sklearn.model_selection import train_test_split
 
+from no_knobs_kinds import KINDS
 from sgdone import datasets
 
 #: All sets, the cheapest first. "own": the test rows that come with the set. "repeated": random stratified splits, a
 #: quarter of the rows for testing. "expensive": the same, but one split unless ``--splits`` says more; the 414 test
 #: images that come with these classes of CIFAR-10 are too few. The 79 rows of endometrial are too few to test on, and
-#: adult and flights have categories.
-SETS: dict[str, Literal["own", "repeated", "expensive"]] = {
+#: adult and flights have categories. "drawn": see `no_knobs_kinds`.
+SETS: dict[str, Literal["own", "repeated", "expensive", "drawn"]] = {
+    **dict.fromkeys(KINDS, "drawn"),
     "iris": "repeated",
     "wine": "repeated",
     "breast-cancer": "repeated",
@@ -87,9 +89,8 @@ class Problem:
     @property
     def splits(self) -> str:
         """How the set was split, as the tables say it."""
-        return {"own": "own", "repeated": str(len(self.parts)), "expensive": f"{len(self.parts)} (expensive)"}[
-            SETS[self.name]
-        ]
+        count = str(len(self.parts))
+        return {"own": "own", "repeated": count, "expensive": f"{count} (expensive)", "drawn": count}[SETS[self.name]]
 
     def __str__(self) -> str:
         first = self.parts[0]
@@ -110,6 +111,9 @@ def load(name: str, splits: int | None = None) -> Problem:
     if SETS[name] == "own":
         train, test = (datasets.load(name, subset=subset) for subset in ("train", "test"))
         return Problem(name, (Part(train.X, train.y, test.X, test.y),))
+    if SETS[name] == "drawn":
+        draw, count = KINDS[name]
+        return Problem(name, tuple(Part(*draw(number), number) for number in range(splits or count)))
     X, y = _rows(name)
     return Problem(name, tuple(_quarters(X, y, splits or (_REPEATS if SETS[name] == "repeated" else 1))))
 

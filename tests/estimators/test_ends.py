@@ -14,8 +14,8 @@ from tiers import fast_first
 #: The bank is tested here: large data are left to it.
 pytestmark = pytest.mark.usefixtures("without_finish")
 
-#: The candidate chosen, which every verdict has, and the judgement of `Gain`.
-CHOICE = {"alpha", "learning_rate_multiplier"}
+#: The candidate chosen and the phases, which every verdict has, and the judgement of `Gain`.
+CHOICE = {"alpha", "learning_rate_multiplier", "alpha_chosen_by", "alphas_tried", "phases"}
 JUDGEMENT = {"loss", "standard_error", "constant_loss", "gain", "gain_standard_error", "tol"}
 
 

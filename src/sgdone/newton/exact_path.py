@@ -30,10 +30,12 @@ from sgdone.newton.penalty_path import (
     PenaltyPath,
     Readings,
     ScaledAndGivenPath,
+    cautious_loss,
     has_unit_norms,
     lam_at,
     leave_one_out,
     losses_of_constant,
+    share_of_errors,
 )
 from sgdone.newton.ridge_path import Gram, RidgePath, gram
 from sgdone.newton.search import RESIDUAL_ROUNDING, CholeskyDirection, Factors, Point, Search
@@ -187,10 +189,14 @@ _SAMPLE_KEY = 1
 
 
 class LeftOut(NamedTuple):
-    """Losses of rows at an optimum as if each had been left out, their mean over all rows, and the training loss."""
+    """Losses of rows at an optimum as if each had been left out, and means over all rows.
+
+    These are the mean loss, the one by which penalties are compared, and the training loss.
+    """
 
     losses: Array
     mean: float
+    compared: float
     training: float
 
 
@@ -231,9 +237,12 @@ class LeftOutRows:
         flat = step.T.ravel()
         total = sums.loss + float(np.vdot(sums.gradient, step)) + 0.5 * float(flat @ (sums.curvature @ flat))
         training = total / sums.weight
-        if self.sample is None:
-            return LeftOut(left.losses, mean(left.losses, self._weights), training)
-        return LeftOut(left.losses, training + mean(left.losses - left.training, self._weights), training)
+        if self.sample is not None:
+            loss = training + mean(left.losses - left.training, self._weights)
+            return LeftOut(left.losses, loss, loss, training)
+        columns_per_row = self._system.n_features / max(sums.weight, self._pieces.n_rows)
+        compared = cautious_loss(self._system.objective, left.losses, self._weights, columns_per_row)
+        return LeftOut(left.losses, mean(left.losses, self._weights), compared, training)
 
 
 @final
@@ -251,13 +260,18 @@ class ExactPath(PenaltyPath):
         self._factors: Factors | None = None
         self._least: tuple[Array, Array] | None = None
         self._known = dict[int, _Reached]()
-        #: Rows on the wrong side at the last penalty, and whether smaller penalties than that make no difference.
-        self._misses, self._is_settled = math.inf, False
+        #: Rows on the wrong side at the last penalty.
+        self._misses = math.inf
         self._progress, self._lam = SearchProgress(), math.nan
 
     @property
     def loss(self) -> float:
         """The estimated loss of new rows at the best penalty."""
+        return self._left[self.grid.best].mean
+
+    @property
+    def compared_loss(self) -> float:
+        """The loss at the best penalty by which penalties are compared."""
         return self.grid.losses[self.grid.best]
 
     @property
@@ -327,7 +341,7 @@ class ExactPath(PenaltyPath):
         left = self._left_out.at(curved.model, here, curved.sums, inverse, single=directions.single)
         self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan, self._left_out.sample, is_sample=True)
         self._left[k] = left
-        self.grid.record(k, left.mean, least_gain=_LITTLE * max(left.mean - left.training, 0.0))
+        self.grid.record(k, left.compared, least_gain=_LITTLE * max(left.mean - left.training, 0.0))
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
         self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))
@@ -348,10 +362,8 @@ class ExactPath(PenaltyPath):
 
     def _next(self, k: int) -> int | None:
         """The next penalty to try after k; None if the best is known."""
-        if self._is_settled:
-            return None
         if k == self.grid.best and self._misses <= _FEW_MISSES * self.pieces.n_rows:
-            far = max(k - self._stride(k), math.ceil(self.grid.lowest))
+            far = max(k - self._stride(k), math.ceil(max(self.grid.lowest, self.grid.least_tried)))
             if far < k - 1:
                 return far
         return self.grid.next()
@@ -364,10 +376,16 @@ class ExactPath(PenaltyPath):
         """
         left = self._left[k]
         if left.losses.max() < _NO_ERROR:
-            decades = math.log10(left.mean * self._total_weight / _HARDLY_ANY)
+            decades = math.log10(left.mean * self._total_weight / self._hardly_any)
             return math.ceil(2.0 * min(decades, _MOST_AT_ONCE))
         larger = min((other for other in self.optima if other > k), default=None)
         return 2 if larger is not None and self._gains(k, larger, _SURE_GAIN) else 1
+
+    @property
+    def _hardly_any(self) -> float:
+        """Summed leave-one-out loss, in rows, below which a smaller penalty hardly lowers the loss that is compared."""
+        n_rows, share = self.pieces.n_rows, share_of_errors(self._total_weight, self.pieces.width / self.pieces.n_rows)
+        return max(_HARDLY_ANY, share * n_rows)
 
     def _gains(self, k: int, larger: int, errors: float) -> bool:
         """Whether the loss at k is smaller than at a larger penalty, by this number of paired standard errors."""
@@ -379,10 +397,10 @@ class ExactPath(PenaltyPath):
         self._misses = misses if self.objective.loss.fades else math.inf
         if self._misses > 0:
             return
-        if self._left[k].mean * self._total_weight <= _HARDLY_ANY:
-            self.grid.lowest, self._is_settled = k, True
-        elif k + 1 in self.optima and not self._gains(k, k + 1, _CLEAR_GAIN):
-            self.grid.lowest = k
+        if self._left[k].mean * self._total_weight <= self._hardly_any or (
+            k + 1 in self.optima and not self._gains(k, k + 1, _CLEAR_GAIN)
+        ):
+            self.grid.least_tried = k
 
     def _optimum(self, k: int, near: PenaltyOptimum) -> Readings:
         """The exact optimum."""
@@ -566,5 +584,5 @@ class SampledPath(PenaltyPath):
             step = -factors.solve(Point.of(sums, at, penalties).gradient)
             models[k] = at + step
             left = self._left_out.at(models[k], step, sums, factors.inverse())
-            self.grid.record(k, left.mean, least_gain=_LITTLE * max(left.mean - left.training, 0.0))
+            self.grid.record(k, left.compared, least_gain=_LITTLE * max(left.mean - left.training, 0.0))
         return self.grid.best, models[self.grid.best]

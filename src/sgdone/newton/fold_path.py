@@ -21,6 +21,7 @@ from sgdone.newton.penalty_path import (
     PenaltyOptimum,
     PenaltyPath,
     Readings,
+    cautious_loss,
     has_unit_norms,
     lam_at,
 )
@@ -308,7 +309,7 @@ class FoldPath(PenaltyPath):
         self._held_out = folds[:, None] == np.unique(folds[folds != NO_FOLD])
         self._judged = np.flatnonzero(self._held_out.any(axis=1))
         self._chosen: _Search | None = None
-        self._was_ended = False
+        self._was_ended, self._least = False, math.inf
 
     @property
     def uses_given_units(self) -> bool:
@@ -347,9 +348,10 @@ class FoldPath(PenaltyPath):
 
     def offer(self, search: "_Search") -> None:
         """Use the best fold models of a search if they are the best so far."""
-        if self._chosen is not None and not search.loss < self.loss:
+        if self._chosen is not None and not search.loss < self._least:
             return
-        self._chosen, self._loss, self.grid = search, search.loss, search.grid
+        self._chosen, self._least, self.grid = search, search.loss, search.grid
+        self._loss = mean(search.losses, self.weights[self._judged]) if search.losses.size else math.nan
         self._best = self._as_optimum(*search.mean_model(), math.nan)
 
     def _optimum(self) -> Readings:
@@ -402,6 +404,13 @@ class FoldPath(PenaltyPath):
     def validation_losses(self, newton: FoldNewton) -> Array:
         """Losses of the rows of the folds, of the model that was not trained on them."""
         return newton.losses[self._held_out] if self._judged.size else np.empty(0)
+
+    def loss_to_compare(self, losses: Array) -> float:
+        """The loss by which penalties and units are compared; NaN without rows of folds."""
+        if not losses.size:
+            return math.nan
+        columns_per_row = self.system.n_features / max(float(self.weights.sum()), self.weights.size)
+        return cautious_loss(self.objective, losses, self.weights[self._judged], columns_per_row)
 
     def weigh(self, losses: Array) -> tuple[float, float]:
         """Mean of losses of the rows of the folds, and its standard error."""
@@ -461,7 +470,7 @@ class _Search:
         if not np.isfinite(self.newton.evaluated.loss):
             raise OverflowError("the loss of the start is too large")
         losses = self.path.validation_losses(self.newton)
-        loss = self.path.weigh(losses)[0] if losses.size else math.nan
+        loss = self.path.loss_to_compare(losses)
         self.grid.record(k, loss)
         if self.grid.best == k:
             self.losses, self.loss, self.lam, self.best = losses, loss, lam, self.newton.position()

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.objective import Objective, mean
 from sgdone.newton.search import Factors
 from sgdone.rows.rows import Block, Rows, Scaling
 from sgdone.sums.pieces import BlockPieces, Piece, Pieces, ScaledRows
@@ -64,6 +64,8 @@ class PenaltyGrid:
     #: Smallest and largest k that may be tried.
     lowest: float = -math.inf
     highest: float = LARGEST
+    #: k below which none is tried, because rows are separated: smaller ones make a difference, but none that matters.
+    least_tried: float = -math.inf
     #: Gain of the last step towards a neighbour below which further penalties are not tried.
     least_gain: float = 0.0
 
@@ -88,7 +90,7 @@ class PenaltyGrid:
         if not self.losses:
             return self.first
         for k in (self.best - 1, self.best + 1):
-            if k not in self.losses and self._allowed(k) and not self.levels_off(k):
+            if k not in self.losses and k >= self.least_tried and self._allowed(k) and not self.levels_off(k):
                 return k
         return None
 
@@ -117,6 +119,39 @@ def _largest_eigenvalue(matrix: "Array") -> float:
 
 
 Array = NDArray[np.float64]
+#: Errors that are added to those of the rows, and as many correct predictions (Agresti & Coull 1998).
+_ERRORS_ADDED = 2.0
+
+
+def cautious_loss(objective: Objective, losses: Array, weights: Array, columns_per_row: float) -> float:
+    """Mean loss by which penalties are compared: that of the rows, and of errors that further rows may have.
+
+    Where all rows are predicted correctly the loss falls with the penalty for ever, because scores grow. Yet n correct
+    predictions only show that errors are rare: their probability is estimated as 2/(n + 4). With fewer columns than
+    rows it is smaller by their ratio: the less of the agreement is chance. The true class is then one of the others,
+    which share the probability that is left.
+
+    Examples
+    --------
+    >>> from sgdone.losses import Logistic
+    >>> objective = Objective(Logistic(), predicts="two_classes")
+    >>> [round(cautious_loss(objective, np.full(26, loss), np.ones(26), 77.0), 2) for loss in (0.3, 0.1, 0.01)]
+    [0.37, 0.25, 0.32]
+    """
+    found = mean(losses, weights)
+    if not objective.loss.probabilistic or objective.predicts not in ("two_classes", "softmax"):
+        return found
+    left = -np.expm1(-np.maximum(losses, np.finfo(np.float64).tiny))
+    of_others = mean(math.log(max(objective.n_outputs, 2) - 1) - np.log(left), weights)
+    share = share_of_errors(max(float(weights.sum()), losses.size), columns_per_row)
+    return found + share * (of_others - found)
+
+
+def share_of_errors(n_rows: float, columns_per_row: float) -> float:
+    """Probability of an error where none of the rows is predicted wrongly."""
+    return min(1.0, columns_per_row) * _ERRORS_ADDED / (n_rows + 2.0 * _ERRORS_ADDED)
+
+
 #: Sums that a path requests, or None for a reading that the path makes itself.
 Readings = Generator[RowSum | None, Any, None]
 
@@ -189,8 +224,13 @@ class PenaltyPath(ABC):
 
     @property
     def losses(self) -> dict[float, float]:
-        """Estimated loss of new rows at each λ that was tried."""
+        """Loss by which penalties are compared at each λ that was tried."""
         return {} if self.grid is None else {lam_at(k): loss for k, loss in sorted(self.grid.losses.items())}
+
+    @property
+    def compared_loss(self) -> float:
+        """The loss at the best penalty by which penalties, and paths in several units, are compared."""
+        return self.loss
 
     @abstractmethod
     def evaluations(self) -> Readings:
@@ -271,7 +311,7 @@ class ScaledAndGivenPath(PenaltyPath):
         for path in (self._scaled, self._given):
             self._running = path
             yield from path.evaluations()
-        if self._given.loss < self._scaled.loss:
+        if self._given.compared_loss < self._scaled.compared_loss:
             self._chosen = self._given
 
     @property
