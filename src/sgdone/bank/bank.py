@@ -125,10 +125,8 @@ class Bank(Method):
                 shorten(state, block, window, share)
         state.run = run
         run.start = None if run.stage.is_stream else start
-        if run.small and not run.stage.is_stream:
+        if stream.source.in_memory and not run.stage.is_stream:
             state.hold_out(stream.set_aside(state.scaled(block).rows))
-        elif not run.stage.is_stream:
-            stream.remember_unread()
         state.set_alphas(self._rows_of_alpha(state))
         if run.stage.is_ordered:
             state.order.observe(block.labels[window], objective.n_outputs)
@@ -255,10 +253,6 @@ class Bank(Method):
         state.compare_progressive(drop=True)
         if not stream.source.in_memory:
             return self._evaluate_stream(state, stream)
-        if not run.validation.count and not run.small:
-            state.hold_out(stream.set_aside(state.scaled(stream.block).rows))
-            state.set_alphas(self._rows_of_alpha(state))
-            return None
         # Wait for the end of the pass if the rows may be sorted, or if evaluating takes longer than training did.
         if not stream.pass_ended and (run.stage.is_ordered or state.steps < run.validation.rows.size):
             return None
@@ -321,9 +315,7 @@ class Bank(Method):
         judgement = state.run.evaluations.judgement
         if judgement is None or judgement.gain_in_errors > tol:
             return True
-        largest = max(other.penalty for other in (*CANDIDATES, *state.tried))
-        at_end = state.lead.penalty == largest and state.objective.alpha is None
-        return at_end and self._may_overfit(state)
+        return state.objective.alpha is None and self._has_largest_penalty(state) and self._may_overfit(state)
 
     def judgement(self, state: BankState) -> Judgement | None:
         """The last judgement; once the run has ended, that of the model returned."""
@@ -411,6 +403,7 @@ class Bank(Method):
                 state.set_alphas(self._rows_of_alpha(state))
                 if run.stage.is_ordered:
                     state.order.observe(block.labels[window], state.objective.n_outputs)
+                    run.entries.observe(state.units)
         run.window_measured = False
         return run.measured_to
 
@@ -436,8 +429,8 @@ class Bank(Method):
             run.stage.next = "branch" if self._may_try_larger_steps(state, before, now) else "train"
             if not stream.source.endless:
                 return None
-            evaluations.judgement = replace(judge(before, now, now.steps), estimated_by=run.estimated_by)
-            return evaluations.judgement
+            judgement = replace(judge(before, now, now.steps), estimated_by=run.estimated_by)
+            return self._doubted(state, stream, judgement)
         run.n_rows = stream.n_used or 0
         state.set_alphas(self._rows_of_alpha(state))
         late = evaluations.last is not None and evaluations.last.steps > LATE_IN_PASS * state.steps
@@ -493,8 +486,8 @@ class Bank(Method):
         state.drop_losers(before, now, most_candidates(passes, small=run.small))
         judgement = None
         if before is not None and now.steps > before.steps:
-            judgement = judge(before, now, run.n_rows or now.steps)
-            judgement = evaluations.judgement = replace(judgement, estimated_by=run.estimated_by)
+            judgement = replace(judge(before, now, run.n_rows or now.steps), estimated_by=run.estimated_by)
+            judgement = self._doubted(state, stream, judgement)
             known = now.candidates[now.lead] in before.candidates
             # Without validation rows the training loss must have been followed for many passes.
             if not known or not (run.validation.count or passes >= BLIND_PASSES):
@@ -504,8 +497,34 @@ class Bank(Method):
             if overfits:
                 self._release(state, stream)
             run.stage.next = "branch" if passes <= LAST_BRANCH else "train"
-            run.stage.tries_penalties = passes == 1 and overfits
+            run.stage.tries_penalties = overfits and (passes == 1 or self._has_largest_penalty(state))
         return judgement
+
+    def _doubted(self, state: BankState, stream: Stream, judgement: Judgement) -> Judgement:
+        """The judgement, with the reason why training must go on whatever the gain, if there is one.
+
+        What has not been read or tried cannot be judged by what has been. All rows are read, unless the coefficients
+        are few for the rows read so far, rare columns included, and two evaluations were certain.
+        """
+        evaluations, enough = state.run.evaluations, self.tol * judgement.noise
+        was_certain, evaluations.certain = evaluations.certain, judgement.gain + Z_DOUBT * judgement.gain_error < enough
+        evaluations.judgement, doubt = judgement, ""
+        if state.run.stage.is_ordered and not state.run.stage.is_reordered and state.order_matters:
+            doubt = "the rows are sorted, or drift: they must be read in another order"
+        elif stream.pass_ended:
+            untried = stream.begun == 1 or self._has_largest_penalty(state)
+            if untried and stream.begun <= LAST_BRANCH and state.larger_penalties and self._may_overfit(state):
+                doubt = "larger penalties have not been tried"
+        elif state.excess(judgement.loss, state.steps) / 2.0 > enough:
+            doubt = f"{state.steps:,} rows are too few for {state.parameters:,} coefficients"
+        elif not (was_certain and evaluations.certain):
+            doubt = "the gain of the rows to come is not certain"
+        evaluations.judgement = replace(judgement, doubt=doubt)
+        return evaluations.judgement
+
+    def _has_largest_penalty(self, state: BankState) -> bool:
+        """Whether the leader's penalty is the largest that was tried."""
+        return state.lead.penalty == max(other.penalty for other in (*CANDIDATES, *state.tried))
 
     def _release(self, state: BankState, stream: Stream) -> None:
         """Train on the rows that were held out, whether read by now or not.

@@ -129,8 +129,9 @@ class Judgement:
     passes : float
         Number of further passes that ``gain`` refers to.
     noise : float
-        Standard error of a mean loss over as many rows as were trained on, which are many: the unit of ``tol`` and of
-        gains. Smaller differences do not matter: another sample of as many rows would change the loss by more.
+        Standard error of a mean loss over as many rows as there are, whether they were read by now or not: the unit of
+        ``tol`` and of gains. Smaller differences do not matter: another sample of as many rows would change the loss by
+        more.
     estimated_by : {"validation", "training", "leave-one-out", "cross-validation"}
         How the loss was estimated. "training" is the loss of the rows trained on, if there are too few to set some
         aside.
@@ -140,6 +141,8 @@ class Judgement:
         False if the loss exceeds ``constant_loss`` by more than three standard errors of their difference.
     decrement : float
         To second order, by how much the training objective, summed over the rows, exceeds its minimum.
+    doubt : str
+        Why training must go on whatever the gain, as a clause: what has not been seen or tried may matter.
     """
 
     loss: float
@@ -152,6 +155,7 @@ class Judgement:
     constant_loss: float = float("nan")
     beats_constant: bool = True
     decrement: float = float("nan")
+    doubt: str = ""
 
     @property
     def gain_in_errors(self) -> float:
