@@ -288,12 +288,14 @@ def sorted_files(rng: np.random.Generator, number: int) -> Problem:
     if by == "level":
         problem = _table_of_levels(rng, n_rows, regression)
     else:
+        bend = 1.5 if by == "number" else 0.0  # each part of the rows has another best line
 
         def features(count: int, rng: np.random.Generator) -> tuple[Any, Array]:
-            latent = rng.standard_normal((count, N_FEATURES))
-            return pd.DataFrame(latent, columns=[f"x{j}" for j in range(N_FEATURES)]), latent
+            X = rng.standard_normal((count, N_FEATURES))
+            frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(N_FEATURES)])
+            return frame, np.column_stack([X, bend * np.abs(X[:, 0])])
 
-        problem = _linear(rng, features, _coef(rng), n_rows, regression=regression)
+        problem = _linear(rng, features, np.append(_coef(rng, 1.0), 1.0), n_rows, regression=regression)
     X, y, noise = problem.X, problem.y, rng.standard_normal(len(problem.y))
     keys: dict[str, Callable[[], Any]] = {
         # Rows that are read once must show all classes at first.

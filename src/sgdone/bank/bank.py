@@ -503,19 +503,21 @@ class Bank(Method):
     def _doubted(self, state: BankState, stream: Stream, judgement: Judgement) -> Judgement:
         """The judgement, with the reason why training must go on whatever the gain, if there is one.
 
-        What has not been read or tried cannot be judged by what has been. All rows are read, unless the coefficients
-        are few for the rows read so far, rare columns included, and two evaluations were certain.
+        What has not been read or tried cannot be judged by what has been. All rows are read, unless two evaluations
+        were certain, and the rest of the rows could not improve as many coefficients, those of rare columns included,
+        by what matters for all rows.
         """
         evaluations, enough = state.run.evaluations, self.tol * judgement.noise
+        n_rows = max(state.run.n_rows, state.steps)
         was_certain, evaluations.certain = evaluations.certain, judgement.gain + Z_DOUBT * judgement.gain_error < enough
         evaluations.judgement, doubt = judgement, ""
         if state.run.stage.is_ordered and not state.run.stage.is_reordered and state.order_matters:
-            doubt = "the rows are sorted, or drift: they must be read in another order"
+            doubt = "the rows are sorted, or drift: those to come may differ"
         elif stream.pass_ended:
             untried = stream.begun == 1 or self._has_largest_penalty(state)
             if untried and stream.begun <= LAST_BRANCH and state.larger_penalties and self._may_overfit(state):
                 doubt = "larger penalties have not been tried"
-        elif state.excess(judgement.loss, state.steps) / 2.0 > enough:
+        elif state.excess(judgement.loss, state.steps) / 2.0 > enough * np.sqrt(state.steps / n_rows):
             doubt = f"{state.steps:,} rows are too few for {state.parameters:,} coefficients"
         elif not (was_certain and evaluations.certain):
             doubt = "the gain of the rows to come is not certain"

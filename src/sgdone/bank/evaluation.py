@@ -373,7 +373,7 @@ def judge(before: Evaluation, now: Evaluation, n_rows: int) -> Judgement:
         expected = float(now.means[place]) - share * mean(decrease, common.weights)
         if expected < best:
             best, error = expected, share * standard_error(decrease, common.weights)
-    noise = standard_error(now.compared[:, now.lead], now.weights, n_rows)
+    noise = standard_error(now.compared[:, now.lead], now.weights, min(now.steps, n_rows))
     measured = measure(now)
     return replace(measured, gain=max(0.0, loss - best), gain_error=error, passes=more / n_rows, noise=noise)
 

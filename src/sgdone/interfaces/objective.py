@@ -129,9 +129,8 @@ class Judgement:
     passes : float
         Number of further passes that ``gain`` refers to.
     noise : float
-        Standard error of a mean loss over as many rows as there are, whether they were read by now or not: the unit of
-        ``tol`` and of gains. Smaller differences do not matter: another sample of as many rows would change the loss by
-        more.
+        Standard error of a mean loss over as many rows as were trained on, which are many: the unit of ``tol`` and of
+        gains. Smaller differences do not matter: another sample of as many rows would change the loss by more.
     estimated_by : {"validation", "training", "leave-one-out", "cross-validation"}
         How the loss was estimated. "training" is the loss of the rows trained on, if there are too few to set some
         aside.

@@ -27,7 +27,7 @@ class GainState:
 class Gain(StopRule):
     """Stop when the expected gain of further training falls below ``tol`` standard errors of the loss.
 
-    The standard error is that of a mean loss over as many rows as there are (`Judgement.noise`). One evaluation may
+    The standard error is that of a mean loss over as many rows as were trained on (`Judgement.noise`). One evaluation may
     fall below by chance: it takes two in a row, with standard errors of the gain itself that are below the tolerance
     too, or one that is below by two of these. A model that is clearly worse than a constant prediction has not
     converged, nor one that the method doubts (`Judgement.doubt`), whatever the gain. The loss is that of validation
