@@ -10,8 +10,14 @@ from scipy import sparse
 from running import objective_of
 from sgdone.bank import Bank
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.evaluation import Candidate, Evaluation, is_due_after, is_due_in_stream, most_candidates, next_in_stream
-from sgdone.bank.models import Models
+from sgdone.bank.evaluation import (
+    Candidate,
+    Evaluation,
+    is_due_after,
+    is_due_in_stream,
+    most_candidates,
+    next_in_stream,
+)
 from sgdone.interfaces.objective import Judgement
 from sgdone.interfaces.stop_rule import Status, Stop
 from sgdone.kernels.bank import ALPHA

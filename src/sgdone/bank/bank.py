@@ -126,7 +126,11 @@ class Bank(Method):
         state.run = run
         run.start = None if run.stage.is_stream else start
         if stream.source.in_memory and not run.stage.is_stream:
-            state.hold_out(stream.set_aside(state.scaled(block).rows))
+            chosen = stream.set_aside(state.scaled(block).rows)
+            if chosen.count > 1 and not run.small:
+                run.folds_to_come = chosen  # all candidates have a model for each fold: many may be dropped before
+            else:
+                state.hold_out(chosen)
         state.set_alphas(self._rows_of_alpha(state))
         if run.stage.is_ordered:
             state.order.observe(block.labels[window], objective.n_outputs)
@@ -248,15 +252,31 @@ class Bank(Method):
         """Compare the candidates by their progressive losses and, once there are validation rows, by these."""
         run = state.run
         late = 0 < LATE_IN_PASS * run.n_rows < state.steps
-        if not (stream.pass_ended or (not late and is_due_in_stream(state.steps))):
+        due = stream.pass_ended or (not late and is_due_in_stream(state.steps))
+        if due:
+            state.compare_progressive(drop=True)
+        if run.folds_to_come.count and (due or stream.block_ended):
+            self._hold_out_unread(state, stream)
             return None
-        state.compare_progressive(drop=True)
+        if not due:
+            return None
         if not stream.source.in_memory:
             return self._evaluate_stream(state, stream)
         # Wait for the end of the pass if the rows may be sorted, or if evaluating takes longer than training did.
         if not stream.pass_ended and (run.stage.is_ordered or state.steps < run.validation.rows.size):
             return None
         return self._evaluate(state, stream)
+
+    def _hold_out_unread(self, state: BankState, stream: Stream) -> None:
+        """Hold out the rows of several folds, except those of the first block that were trained on by now."""
+        chosen = state.run.folds_to_come
+        of_row = chosen.of_row.copy()
+        of_row[stream.block.order.rows[: stream.position]] = NO_FOLD
+        left = of_row[chosen.rows] != NO_FOLD
+        groups = chosen.groups[left] if chosen.groups.size else chosen.groups
+        state.hold_out(replace(chosen, of_row=of_row, rows=chosen.rows[left], groups=groups))
+        state.set_alphas(self._rows_of_alpha(state))
+        state.run.folds_to_come = ValidationRows()
 
     @_without_overflow_warnings()
     def end(self, state: BankState, stream: Stream, limit: Pause) -> None:
@@ -429,8 +449,8 @@ class Bank(Method):
             run.stage.next = "branch" if self._may_try_larger_steps(state, before, now) else "train"
             if not stream.source.endless:
                 return None
-            judgement = replace(judge(before, now, now.steps), estimated_by=run.estimated_by)
-            return self._doubted(state, stream, judgement)
+            found = replace(judge(before, now, now.steps), estimated_by=run.estimated_by)
+            return self._doubted(state, stream, found)
         run.n_rows = stream.n_used or 0
         state.set_alphas(self._rows_of_alpha(state))
         late = evaluations.last is not None and evaluations.last.steps > LATE_IN_PASS * state.steps
@@ -486,8 +506,8 @@ class Bank(Method):
         state.drop_losers(before, now, most_candidates(passes, small=run.small))
         judgement = None
         if before is not None and now.steps > before.steps:
-            judgement = replace(judge(before, now, run.n_rows or now.steps), estimated_by=run.estimated_by)
-            judgement = self._doubted(state, stream, judgement)
+            found = replace(judge(before, now, run.n_rows or now.steps), estimated_by=run.estimated_by)
+            judgement = self._doubted(state, stream, found)
             known = now.candidates[now.lead] in before.candidates
             # Without validation rows the training loss must have been followed for many passes.
             if not known or not (run.validation.count or passes >= BLIND_PASSES):

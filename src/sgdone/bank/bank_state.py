@@ -108,6 +108,8 @@ class RunState:
     #: Counted work of training (`sgdone.newton.counted_work`).
     work: float = 0.0
     validation: ValidationRows = field(default_factory=ValidationRows)
+    #: Several folds that are chosen, and held out once candidates have been compared for the first time.
+    folds_to_come: ValidationRows = field(default_factory=ValidationRows)
     evaluations: Evaluations = field(default_factory=Evaluations)
     #: The last answer of `folds_of`, with the labels and the validation rows it is about.
     folds: tuple[NDArray[np.float64], ValidationRows, NDArray[np.uint8]] | None = None
@@ -330,7 +332,8 @@ class BankState:
         alive, place = self.models.alive, self.progressive.lead
         self.lead = alive[place]
         if drop:
-            larger = self.units.n_dense < self.units.n_features and bool(self.run.validation.count)
+            run, sparse = self.run, self.units.n_dense < self.units.n_features
+            larger = sparse and bool(run.validation.count or run.folds_to_come.count)
             self._keep([alive[k] for k in worth_keeping(self.progressive.clear_losers(), place, larger=larger)])
             self.progressive.clear()
 

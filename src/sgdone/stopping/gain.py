@@ -27,10 +27,10 @@ class GainState:
 class Gain(StopRule):
     """Stop when the expected gain of further training falls below ``tol`` standard errors of the loss.
 
-    The standard error is that of a mean loss over as many rows as were trained on (`Judgement.noise`). One evaluation may
-    fall below by chance: it takes two in a row, with standard errors of the gain itself that are below the tolerance
-    too, or one that is below by two of these. A model that is clearly worse than a constant prediction has not
-    converged, nor one that the method doubts (`Judgement.doubt`), whatever the gain. The loss is that of validation
+    The standard error is that of a mean loss over as many rows as were trained on (`Judgement.noise`). One evaluation
+    may fall below by chance: it takes two in a row, with standard errors of the gain itself that are below the
+    tolerance too, or one that is below by two of these. A model that is clearly worse than a constant prediction has
+    not converged, nor one that the method doubts (`Judgement.doubt`), whatever the gain. The loss is that of validation
     rows: the rule says nothing about the minimum of the training objective, as `Decrement` does.
 
     Parameters
@@ -72,7 +72,7 @@ class Gain(StopRule):
         self.check_kind(state, GainState)
 
     def observe(self, state: GainState, progress: Progress) -> Stop | None:
-        """Fire if the gain is certainly below the tolerance, or was below it twice in a row."""
+        """Fire if the gain is certainly below the tolerance or was below it twice in a row, and nothing is in doubt."""
         judgement = progress.judgement
         if judgement is None:
             return None
