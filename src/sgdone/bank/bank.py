@@ -423,7 +423,7 @@ class Bank(Method):
                 state.set_alphas(self._rows_of_alpha(state))
                 if run.stage.is_ordered:
                     state.order.observe(block.labels[window], state.objective.n_outputs)
-                    run.entries.observe(state.units)
+                    run.entries.observe(state.units.firsts[state.units.n_dense :], state.units.rows)
         run.window_measured = False
         return run.measured_to
 

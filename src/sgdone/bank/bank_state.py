@@ -23,13 +23,12 @@ from sgdone.bank.evaluation import (
     worth_keeping,
 )
 from sgdone.bank.models import Advance, Models
-from sgdone.bank.row_order import ORDERED, EntryOrder
 from sgdone.interfaces.method import FoundModel
 from sgdone.interfaces.objective import LossEstimator, Model, Objective
 from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels.bank import ALL_ROWS, ALPHA, DECAY_ROWS, LEAVES_OUT, NO_FOLD, RECORDS_LOSSES, STEP_SCALE, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
-from sgdone.rows.faults import GroupMeans, LabelOrder
+from sgdone.rows.faults import ORDER_MATTERS, EntryOrder, GroupMeans, LabelOrder
 from sgdone.rows.rows import ENTRIES, LEVEL, SMALLEST_SCALE, Block, BlockScaler, check_rows, squared_norms, typical
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.run.loss_change import LossWatch
@@ -293,7 +292,7 @@ class BankState:
         """Whether rows that came in the user's order differ from those before them, in anything that is measured."""
         labels, entries, columns = self.order.share_between, self.run.entries.share, self.units.groups.shares()
         sorted_by = max(labels, entries, float(columns.max(initial=0.0)))
-        return sorted_by > ORDERED or bool(self.run.stream_changed)
+        return sorted_by > ORDER_MATTERS or bool(self.run.stream_changed)
 
     @property
     def parameters(self) -> int:

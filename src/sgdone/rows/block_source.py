@@ -29,8 +29,8 @@ class BlockSource(Source):
 
     The first pass reads the blocks in their order, later ones pieces of them at random. Rows are permuted within a
     buffer of several blocks, whose size is fixed by the first block. All orders are functions of the seed and the
-    number of the pass. Validation rows, the same for all seeds, are chosen by a keyed hash (`sgdone.rows.validation_rows.HashedValidation`):
-    the first pass leaves them out.
+    number of the pass. Validation rows are chosen by a keyed hash (`sgdone.rows.validation_rows.HashedValidation`), the
+    same ones for all seeds: the first pass leaves them out.
 
     ``first_pass`` returns an iterator over the blocks, in order. They are kept in the ``cache``, without which there is
     one pass only; ``on_complete`` is called when the last one has been written.

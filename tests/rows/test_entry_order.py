@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgdone.bank.row_order import ORDERED, EntryOrder
+from sgdone.rows.faults import ORDER_MATTERS, EntryOrder
 
 N_ROWS, GROUP = 20_000, 1000
 
@@ -21,11 +21,11 @@ def test_rows_sorted_by_a_level_have_an_order(n_levels, rng):
     """However few rows have each level, and if a tenth of them is out of place."""
     shares = np.cumsum(1.0 / np.arange(1.0, n_levels + 1))
     levels = np.searchsorted(shares, shares[-1] * rng.random(N_ROWS))
-    assert share(levels, n_levels) < ORDERED / 5
+    assert share(levels, n_levels) < ORDER_MATTERS / 5
     nearly = np.sort(levels)
     moved = rng.random(N_ROWS) < 0.1
     nearly[moved] = rng.permutation(nearly[moved])
-    assert share(nearly, n_levels) > ORDERED
+    assert share(nearly, n_levels) > ORDER_MATTERS
 
 
 def test_rows_that_alternate_or_are_one_group_have_none():
