@@ -288,7 +288,7 @@ def sorted_files(rng: np.random.Generator, number: int) -> Problem:
     if by == "level":
         problem = _table_of_levels(rng, n_rows, regression)
     else:
-        bend = 1.5 if by == "number" else 0.0  # each part of the rows has another best line
+        bend = 2.5 if by == "number" else 0.0  # each part of the rows has another best line
 
         def features(count: int, rng: np.random.Generator) -> tuple[Any, Array]:
             X = rng.standard_normal((count, N_FEATURES))
