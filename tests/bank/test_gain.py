@@ -74,8 +74,8 @@ def test_a_doubt_is_said_and_keeps_it_from_firing():
     assert rule.describe(state, progress()) == "did not fire: few rows were read"
 
 
-def test_a_gain_whose_error_exceeds_the_tolerance_is_not_small():
-    assert fires(Gain(0.2), *[progress(0.0, 0.021)] * 3) == [False] * 3
+def test_a_gain_whose_error_exceeds_twice_the_tolerance_is_not_small():
+    assert fires(Gain(0.2), *[progress(0.0, 0.041)] * 3) == [False] * 3
 
 
 def test_a_model_worse_than_a_constant_prediction_has_not_converged():

@@ -8,7 +8,8 @@ from sgdone.interfaces.objective import Judgement
 from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule
 from sgdone.losses.loss import real_or_nan
 
-#: Standard errors of the gain within which one evaluation is enough.
+#: Standard errors of the gain within which one evaluation is enough; tolerances within which such an error lies if two
+#: evaluations are to be.
 _CERTAIN = 2.0
 #: A model that no further training is expected to improve on new rows may be far from the minimum on the training rows.
 _NOT_TESTED = "the training objective was not minimised"
@@ -28,9 +29,9 @@ class Gain(StopRule):
     """Stop when the expected gain of further training falls below ``tol`` standard errors of the loss.
 
     The standard error is that of a mean loss over as many rows as were trained on (`Judgement.noise`). One evaluation
-    may fall below by chance: it takes two in a row, with standard errors of the gain itself that are below the
-    tolerance too, or one that is below by two of these. A model that is clearly worse than a constant prediction has
-    not converged, nor one that the method doubts (`Judgement.doubt`), whatever the gain. The loss is that of validation
+    may fall below by chance: it takes two in a row, with standard errors of the gain itself of at most twice the
+    tolerance, or one that is below by two of these. A model that is clearly worse than a constant prediction has not
+    converged, nor one that the method doubts (`Judgement.doubt`), whatever the gain. The loss is that of validation
     rows: the rule says nothing about the minimum of the training objective, as `Decrement` does.
 
     Parameters
@@ -78,7 +79,7 @@ class Gain(StopRule):
             return None
         state.last = _reason(judgement, self.tol)
         enough = self.tol * judgement.noise
-        small = judgement.gain_in_errors < self.tol and judgement.gain_error <= enough
+        small = judgement.gain_in_errors < self.tol and judgement.gain_error <= _CERTAIN * enough
         small = small and judgement.beats_constant and not judgement.doubt
         if small and (state.was_small or judgement.gain + _CERTAIN * judgement.gain_error < enough):
             reason = _reason(judgement, self.tol, _NOT_TESTED if math.isnan(judgement.decrement) else "")
