@@ -1,23 +1,33 @@
 """The default fit as a method: its candidates, held-out rows, stretches, and rows without an end."""
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from running import objective_of
 from sgdone.bank import Bank
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.evaluation import Evaluation, is_due_after, is_due_in_stream, most_candidates, next_in_stream
-from sgdone.bank.models import Models
+from sgdone.bank.evaluation import (
+    Candidate,
+    Evaluation,
+    is_due_after,
+    is_due_in_stream,
+    most_candidates,
+    next_in_stream,
+)
 from sgdone.interfaces.objective import Judgement
 from sgdone.interfaces.stop_rule import Status, Stop
 from sgdone.kernels.bank import ALPHA
 from sgdone.losses import Logistic
+from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource
 from sgdone.rows.block_source import BlockSource
 from sgdone.rows.blocks import EncodedRows
+from sgdone.rows.rows import ENTRIES, LEVEL
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.run import RunOptions, run
 from sgdone.stopping import Gain, MaxPasses, MaxSamples
@@ -52,8 +62,6 @@ class Record:
     penalties: list[bool] = field(default_factory=list)
     #: Rows trained on after each release of held-out rows.
     released: list[int] = field(default_factory=list)
-    #: Unread rows when validation rows were drawn, and those drawn.
-    unread: list[np.ndarray] = field(default_factory=list)
     drawn: list[ValidationRows] = field(default_factory=list)
 
     def held_out_in_pass(self, number):
@@ -81,7 +89,6 @@ def record(monkeypatch):
         return done
 
     def recorded_drawn(block, unread, rng):
-        found.unread.append(unread)
         found.drawn.append(drawn(block, unread, rng))
         return found.drawn[-1]
 
@@ -150,9 +157,9 @@ def test_the_model_returned_was_trained_on_the_held_out_rows(record):
 
 def test_held_out_rows_are_counted_once(record):
     """If the fit ends early, those not met yet are read then; no more rows are trained on than read."""
-    result = fitted(*rows_of(60_000, 3))
+    result = fitted(*rows_of(400_000, 3))
     assert {passes for passes, *_ in record.stretches} == {1}
-    assert record.stretches[-1][1] < result.state.steps <= result.rows_read < 60_000
+    assert record.stretches[-1][1] < result.state.steps <= result.rows_read < 400_000
 
 
 def test_held_out_rows_are_counted_after_ctrl_c():
@@ -166,22 +173,60 @@ def test_held_out_rows_are_counted_after_ctrl_c():
     assert 5000 + 4096 < result.state.steps <= result.rows_read
 
 
-def test_rows_of_earlier_blocks_are_not_held_out(record, monkeypatch):
-    """Blocks have 16,384 rows; with most weights 0 the first rows that are trained on lie in several blocks."""
-    rng = np.random.default_rng(0)
-    X, labels = rows_of(300_000, 2)
-    read = []
-    advance = Models.advance
+# ---- before all rows are read, or all penalties tried ----
 
-    def recorded_advance(models, block, folds, first, last, *, learn=True):
-        if learn and not record.drawn:
-            read.append(block.order.rows[first:last])
-        return advance(models, block, folds, first, last, learn=learn)
 
-    monkeypatch.setattr(Models, "advance", recorded_advance)
-    fitted(X, labels, sample_weight=(rng.random(300_000) < 0.04).astype(float))
-    assert sum(map(len, read)) > 16_384
-    assert not np.isin(record.unread[0], np.concatenate(read)).any()
+def with_rare_columns(n_rows, rng):
+    """Rows of one number and one of many levels, most of which few rows have."""
+    shares = np.cumsum(1.0 / np.arange(1.0, 2001.0))
+    level = np.searchsorted(shares, shares[-1] * rng.random(n_rows))
+    levels = sparse.csr_array((np.ones(n_rows), level, np.arange(n_rows + 1)), (n_rows, 2000))
+    X = MixedMatrix(rng.standard_normal((n_rows, 1)), levels)
+    score = X.dense[:, 0] + 0.3 * rng.standard_normal(2000)[level]
+    return X, np.where(score + rng.logistic(size=n_rows) > 0, 1.0, -1.0)
+
+
+def test_a_pass_is_completed_where_few_of_the_rows_read_have_many_of_the_columns(rng):
+    """However small the gain seems: with the same rows without the levels the fit ends within the first pass."""
+    X, labels = with_rare_columns(150_000, rng)
+    roles = np.append(ENTRIES, np.full(2000, LEVEL)).astype(np.int32)
+    assert fitted(X, labels, Gain(tol=2.0), roles=roles).verdict.passes >= 1.0
+    assert fitted(X.dense, labels, Gain(tol=2.0)).verdict.passes < 1.0
+
+
+def doubted(judgement, *, ended=False, begun=1, n_features=3, lead=None):
+    """The doubt about a judgement of a fit in its first pass, or at the end of a pass."""
+    state = fitted(*rows_of(600, n_features), MaxPasses(1)).state
+    state.run.stage.kind, state.lead = "first pass", lead or state.lead
+    stream = SimpleNamespace(pass_ended=ended, begun=begun)
+    return [Bank()._doubted(state, stream, judgement).doubt for _ in range(2)]
+
+
+@pytest.mark.parametrize(("gain_error", "doubts"), [(0.009, [True, False]), (0.011, [True, True])])
+def test_within_a_pass_two_evaluations_must_be_certain(gain_error, doubts):
+    """Two standard errors of the gain, compared with the tolerance of 0.02."""
+    found = doubted(Judgement(0.5, 0.3, 0.0, gain_error, 1.0, 0.1))
+    assert [doubt == "the gain of the rows to come is not certain" for doubt in found] == doubts
+    assert doubted(Judgement(0.5, 0.3, 0.0, gain_error, 1.0, 0.1), ended=True) == ["", ""]
+
+
+def test_within_a_pass_the_rows_must_be_many_for_the_coefficients():
+    """Half of the excess 3/1200 of 600 rows, compared with 0.2 standard errors."""
+    few, many = (doubted(Judgement(0.5, 0.3, 0.0, 0.0, 1.0, noise)) for noise in (0.006, 0.007))
+    assert few == ["600 rows are too few for 3 coefficients"] * 2
+    assert many[-1] == ""
+
+
+@pytest.mark.parametrize(
+    ("begun", "lead", "untried"),
+    [(1, Candidate(4.0, 1.0), True), (2, Candidate(4.0, 1.0), False), (2, Candidate(4.0, 100.0), True)],
+)
+def test_larger_penalties_are_tried_before_a_fit_converges(begun, lead, untried):
+    """After the first pass, and later if the best one is the largest so far; if overfitting matters."""
+    matters, does_not = (Judgement(0.5, 0.3, 0.0, 0.0, 1.0, noise) for noise in (0.001, 1.0))
+    expected = "larger penalties have not been tried" if untried else ""
+    assert doubted(matters, ended=True, begun=begun, lead=lead)[0] == expected
+    assert doubted(does_not, ended=True, begun=begun, lead=lead)[0] == ""
 
 
 # ---- stretches and passes ----
@@ -288,13 +333,13 @@ def test_a_model_that_no_pass_has_evaluated_is_evaluated_at_the_end():
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_validation_rows_and_intercept_depend_on_the_seed_only(shuffle, record):
+def test_validation_rows_are_the_same_and_the_intercept_depends_on_the_seed(shuffle, record):
     """Fits of 60,000 rows end before all are read, so that the rows for the intercept are a sample."""
     X, labels = rows_of(60_000, 3)
     results = [fitted(X, labels, MaxSamples(20_000), seed=seed, shuffle=shuffle) for seed in (0, 0, 1)]
     folds = [drawn.of_row for drawn in record.drawn]
     assert np.array_equal(folds[0], folds[1])
-    assert not np.array_equal(folds[0], folds[2])
+    assert np.array_equal(folds[0], folds[2])
     first, again, other = (result.model for result in results)
     assert (first.coef.tobytes(), first.intercept.tobytes()) == (again.coef.tobytes(), again.intercept.tobytes())
     assert first.intercept != other.intercept

@@ -63,6 +63,7 @@ def test_the_candidate_with_the_next_smaller_steps_stays():
     assert worth_keeping(losers, 3) == [2, 3]
     assert worth_keeping(losers, 2) == [1, 2, 3]
     assert worth_keeping(np.array([False, True]), 0) == [0]
+    assert worth_keeping(losers, 3, larger=True) == [2, 3, 4]
 
 
 def test_copies_count_as_one_value(rng):

@@ -64,6 +64,20 @@ def test_a_loss_without_error_needs_a_gain_of_0():
     assert fires(Gain(0.2), progress(0.0, **exact), progress(0.0, **exact)) == [False, True]
 
 
+def test_a_doubt_is_said_and_keeps_it_from_firing():
+    """Nor does the evaluation count as one of two in a row."""
+    doubted = progress(0.0, doubt="few rows were read")
+    rule = Gain(0.2)
+    assert fires(rule, doubted, doubted, SMALL, SMALL) == [False, False, False, True]
+    state = rule.start(100)
+    rule.observe(state, doubted)
+    assert rule.describe(state, progress()) == "did not fire: few rows were read"
+
+
+def test_a_gain_whose_error_exceeds_twice_the_tolerance_is_not_small():
+    assert fires(Gain(0.2), *[progress(0.0, 0.041)] * 3) == [False] * 3
+
+
 def test_a_model_worse_than_a_constant_prediction_has_not_converged():
     worse = {"constant_loss": 0.2, "beats_constant": False}
     rule = Gain(0.2)

@@ -43,11 +43,10 @@ def test_streams_without_shuffling_do_not_depend_on_the_seed(task, form, same_mo
 
 
 @pytest.mark.usefixtures("without_finish")
-def test_without_shuffling_the_seed_draws_the_validation_rows(same_model):
+def test_without_shuffling_the_seed_changes_nothing(same_model):
+    """The validation rows are the same for all seeds."""
     X, y = problem("two")
-    first, again, other = (fitted("two", X, y, shuffle=False, random_state=seed) for seed in (0, 0, 1))
-    same_model(first, again)
-    assert first.verdict_.evidence["loss"] != other.verdict_.evidence["loss"]
+    same_model(*(fitted("two", X, y, shuffle=False, random_state=seed) for seed in (0, 1)))
 
 
 @pytest.mark.usefixtures("without_finish")

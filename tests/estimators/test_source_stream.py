@@ -12,7 +12,7 @@ from source_problems import MEMORY, NAMES, bits, fitted, frame, from_batches, fr
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, batches, files
 from sgdone.fit.streamed_rows import OpenedInput
 from sgdone.readers import table_from_arrow
-from sgdone.stopping import MaxPasses
+from sgdone.stopping import MaxPasses, MaxSamples
 from tiers import slow
 
 pytestmark = pytest.mark.usefixtures("own_cache_folder")
@@ -241,6 +241,23 @@ def test_new_levels_in_batches_of_frames(rows):
     model = fitted(from_batches(frames, label="y"), stop=MaxPasses(1))
     assert {"city=Oslo", "city=Rome", "city=Bern"} <= set(model.get_feature_names_out())
     assert isinstance(model.coefficients(), pd.DataFrame)
+
+
+def test_levels_of_rows_that_were_read_ahead_have_coefficients_of_0(rng):
+    """A fit that ends early has encoded rows that it was not trained on."""
+
+    def tables():
+        for number in range(60):
+            levels = np.where(np.arange(2000) % 50 == 0, f"level {number}", "frequent")
+            x = rng.standard_normal(2000)
+            yield pd.DataFrame({"x": x, "level": levels, "label": 2.0 * x})
+
+    model = LinearRegressor(random_state=0, stop=MaxSamples(5000)).fit(batches(tables(), "label", max_memory=1_000_000))
+    names = model.encoder_.get_feature_names_out().tolist()
+    assert model.coef_.size == len(names)
+    assert model.coef_[-1] == 0.0
+    known, last = pd.DataFrame({"x": [1.0], "level": ["new"]}), pd.DataFrame({"x": [1.0], "level": [names[-1][6:]]})
+    np.testing.assert_array_equal(model.predict(known), model.predict(last))
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba"])

@@ -1,9 +1,12 @@
 """A fit beside what its verdict claims: the loss of fresh rows, and the training objective."""
 
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import log_softmax
@@ -56,7 +59,9 @@ def compare(problem: Problem) -> Comparison:
 
 def _default(problem: Problem) -> Comparison:
     model = (LinearRegressor if problem.regression else LinearClassifier)(random_state=0, **problem.options)
-    model.fit(problem.X, problem.y, coef_init=problem.start)
+    with tempfile.TemporaryDirectory() as folder:
+        start = {} if problem.start is None else {"coef_init": problem.start}
+        model.fit(*problem.rows(Path(folder)), **start)
     exact = _Exact(model, problem)
     X, y = problem.fresh(problem.n_fresh, np.random.default_rng(12345))
     classes = None if problem.regression else model.classes_
@@ -90,12 +95,13 @@ class _Exact:
     def __init__(self, model: Any, problem: Problem) -> None:
         scaling = model._fitted.results[0].state.units.scaling
         self.problem, self.scale, self.shift, self.alpha = problem, scaling.scale, scaling.shift, model.alpha_
+        self.encoder = model._fitted.encoder_
         strength = model.alpha_ * len(problem.y)
         self.model: Any = Ridge(strength)
         if not problem.regression:
-            solver = "newton-cholesky" if problem.X.shape[1] <= _MOST_FACTORISED else "lbfgs"
+            solver = "newton-cholesky" if self.scale.size <= _MOST_FACTORISED else "lbfgs"
             self.model = LogisticRegression(C=1.0 / strength, solver=solver, tol=1e-8, max_iter=10_000)
-        elif sparse.issparse(problem.X):
+        elif sparse.issparse(problem.X) or isinstance(problem.X, pd.DataFrame):
             self.model = Ridge(strength, solver="sparse_cg", tol=1e-8)
         self.model.fit(self._scaled(problem.X), problem.y)
 
@@ -111,6 +117,11 @@ class _Exact:
         return float(losses.mean() + self.alpha / 2.0 * (scaled_coef**2).sum())
 
     def _scaled(self, X: Any) -> Any:
+        if isinstance(X, pd.DataFrame) and self.encoder is not None:
+            found = self.encoder.encode(X)
+            dense = found.dense if self.shift is None else found.dense - self.shift[: found.dense.shape[1]]
+            return sparse.hstack([sparse.csr_array(dense), found.sparse]).tocsr() @ sparse.diags(1.0 / self.scale)
+        X = X.to_numpy() if isinstance(X, pd.DataFrame) else X
         if self.shift is not None:
             X = X - self.shift
         return X @ sparse.diags(1.0 / self.scale) if sparse.issparse(X) else X / self.scale

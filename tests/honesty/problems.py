@@ -2,25 +2,33 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
+from sgdone import batches, files
+
 Array = NDArray[np.float64]
-#: Features, dense or sparse, and labels.
+#: Features (dense, sparse or a frame) and labels.
 Sampler = Callable[[int, np.random.Generator], tuple[Any, Array]]
 
 N_FEATURES = 10
+
+#: Rows of a part of a file, and the memory that is allowed where rows are read in parts.
+_PART, _MEMORY = 2500, 1_500_000
 
 
 @dataclass(frozen=True)
 class Problem:
     """Rows to fit, a sampler of fresh rows, and options of the fit.
 
-    A ``named`` method is compared with a constant prediction, the default fit with the exact optimum.
+    A ``named`` method is compared with a constant prediction, the default fit with the exact optimum. The rows are read
+    in ``parts`` from a file, which can be read again, or from batches, which cannot.
     """
 
     X: Any
@@ -31,6 +39,18 @@ class Problem:
     start: Array | None = None
     named: bool = False
     n_fresh: int = 20_000
+    parts: Literal["", "file", "batches"] = ""
+
+    def rows(self, folder: Path) -> tuple[Any, ...]:
+        """X and y of a fit, or the rows to read in parts, too many for the memory allowed."""
+        if not self.parts:
+            return self.X, self.y
+        frame = self.X.assign(label=self.y)
+        if self.parts == "file":
+            frame.to_parquet(folder / "rows.parquet", row_group_size=_PART)
+            return (files(folder / "rows.parquet", "label", max_memory=_MEMORY),)
+        tables = (frame.iloc[first : first + _PART] for first in range(0, len(frame), _PART))
+        return (batches(tables, "label", max_memory=_MEMORY),)
 
 
 def two_classes(scores: Array, rng: np.random.Generator) -> Array:
@@ -234,6 +254,61 @@ def sparse_columns(rng: np.random.Generator, number: int) -> Problem:
     return Problem(*fresh(1000 * (1 + number % 5), rng), fresh, regression)
 
 
+#: Levels of the categories of a table, from few to many.
+_LEVELS = (10, 300, 5000)
+
+
+def _table_of_levels(rng: np.random.Generator, n_rows: int, regression: bool) -> Problem:
+    """Categories whose levels have frequencies like 1/k and an effect each, and two numbers."""
+    shares = [np.cumsum(1.0 / np.arange(1.0, count + 1)) for count in _LEVELS]
+    effects = [0.7 * rng.standard_normal(count) for count in _LEVELS]
+
+    def fresh(count: int, rng: np.random.Generator) -> tuple[Any, Array]:
+        numbers = rng.standard_normal((count, 2))
+        levels = [np.searchsorted(share, share[-1] * rng.random(count)) for share in shares]
+        scores = 0.5 * numbers.sum(axis=1) + sum(own[k] for own, k in zip(effects, levels, strict=True))
+        frame = pd.DataFrame(numbers, columns=["first", "second"])
+        for size, k in zip(_LEVELS, levels, strict=True):
+            frame[f"of {size}"] = pd.Categorical.from_codes(k, [f"level {j}" for j in range(size)])
+        return frame, _labels(scores, rng, regression)
+
+    return Problem(*fresh(n_rows, rng), fresh, regression)
+
+
+def many_levels(rng: np.random.Generator, number: int) -> Problem:
+    """A table with categories of 10, 300 and 5,000 levels, most of them rare."""
+    return _table_of_levels(rng, (3000, 15_000, 60_000)[number % 3], regression=number % 4 == 3)
+
+
+def sorted_files(rng: np.random.Generator, number: int) -> Problem:
+    """Rows that are read in parts, in the order of the labels, a number, a level or a drift, or in none."""
+    by, regression = ("label", "number", "level", "drift", "none")[number % 5], number % 3 == 2
+    parts: Any = ("file", "batches")[number // 5 % 2]
+    n_rows = 30_000 if parts == "file" else 150_000  # batches may be endless: a fit may end before it has read them
+    if by == "level":
+        problem = _table_of_levels(rng, n_rows, regression)
+    else:
+        bend = 2.5 if by == "number" else 0.0  # each part of the rows has another best line
+
+        def features(count: int, rng: np.random.Generator) -> tuple[Any, Array]:
+            X = rng.standard_normal((count, N_FEATURES))
+            frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(N_FEATURES)])
+            return frame, np.column_stack([X, bend * np.abs(X[:, 0])])
+
+        problem = _linear(rng, features, np.append(_coef(rng, 1.0), 1.0), n_rows, regression=regression)
+    X, y, noise = problem.X, problem.y, rng.standard_normal(len(problem.y))
+    keys: dict[str, Callable[[], Any]] = {
+        # Rows that are read once must show all classes at first.
+        "label": lambda: y + (0.5 * noise if parts == "batches" else 0.0),
+        "number": lambda: X["x0"],
+        "level": lambda: X["of 300"].cat.codes,
+        "drift": lambda: X.sum(axis=1) / np.sqrt(N_FEATURES) + 2.0 * noise,
+        "none": lambda: np.zeros(y.size),
+    }
+    order = np.argsort(keys[by](), kind="stable")
+    return replace(problem, X=X.iloc[order].reset_index(drop=True), y=y[order], parts=parts)
+
+
 def raw_units(rng: np.random.Generator, number: int) -> Problem:
     """A named method on columns as they are, one of them hundreds of times as large as the others, with a long tail."""
     positive, factor = 0.38 + 0.07 * rng.random(), (20.0, 40.0, 60.0)[number % 3]
@@ -265,6 +340,8 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Problem]] = {
     "fewer rows than columns": few_rows_of_many_columns,
     "10⁴ to 10⁵ columns": sparse_columns,
     "named method, raw units": raw_units,
+    "table with many levels": many_levels,
+    "sorted file": sorted_files,
 }
 
 

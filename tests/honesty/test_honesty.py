@@ -7,8 +7,9 @@ from .comparison import compare
 from .coverage import error_in_errors
 from .problems import KINDS, problem_of
 
-#: Problems of each kind; of those with many columns, some that take a second each.
+#: Problems of each kind; of those with many columns or rows, some that take a second each.
 NUMBERS = dict.fromkeys(KINDS, range(9)) | {"fewer rows than columns": (6,), "10⁴ to 10⁵ columns": (5, 7)}
+NUMBERS |= {"table with many levels": (3, 4, 5), "sorted file": (1, 2, 5, 6, 7)}
 
 
 @pytest.mark.slow

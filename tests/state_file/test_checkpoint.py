@@ -81,10 +81,10 @@ def test_altered_and_newer(file, tmp_path):
     altered = tensors | {"parts.arrays.0": np.zeros(5)}
     (tmp_path / "c").write_bytes(safetensors.save(altered, metadata(file)))
     refused(tmp_path / "c", r"was altered after it was written \(its SHA-256 differs\)")
-    (tmp_path / "c").write_bytes(safetensors.save(tensors, metadata(file) | {"version": "5"}))
-    refused(tmp_path / "c", r"is a checkpoint of version 5, and sgdone .* reads version 4: upgrade it")
-    (tmp_path / "c").write_bytes(safetensors.save(tensors, metadata(file) | {"version": "3"}))
-    refused(tmp_path / "c", "is a checkpoint of version 3, and .* reads version 4: delete it and start the fit again")
+    (tmp_path / "c").write_bytes(safetensors.save(tensors, metadata(file) | {"version": "6"}))
+    refused(tmp_path / "c", r"is a checkpoint of version 6, and sgdone .* reads version 5: upgrade it")
+    (tmp_path / "c").write_bytes(safetensors.save(tensors, metadata(file) | {"version": "4"}))
+    refused(tmp_path / "c", "is a checkpoint of version 4, and .* reads version 5: delete it and start the fit again")
 
 
 @pytest.mark.parametrize(

@@ -125,10 +125,12 @@ class Bank(Method):
                 shorten(state, block, window, share)
         state.run = run
         run.start = None if run.stage.is_stream else start
-        if run.small and not run.stage.is_stream:
-            state.hold_out(stream.set_aside(state.scaled(block).rows))
-        elif not run.stage.is_stream:
-            stream.remember_unread()
+        if stream.source.in_memory and not run.stage.is_stream:
+            chosen = stream.set_aside(state.scaled(block).rows)
+            if chosen.count > 1 and not run.small:
+                run.folds_to_come = chosen  # all candidates have a model for each fold: many may be dropped before
+            else:
+                state.hold_out(chosen)
         state.set_alphas(self._rows_of_alpha(state))
         if run.stage.is_ordered:
             state.order.observe(block.labels[window], objective.n_outputs)
@@ -250,19 +252,31 @@ class Bank(Method):
         """Compare the candidates by their progressive losses and, once there are validation rows, by these."""
         run = state.run
         late = 0 < LATE_IN_PASS * run.n_rows < state.steps
-        if not (stream.pass_ended or (not late and is_due_in_stream(state.steps))):
+        due = stream.pass_ended or (not late and is_due_in_stream(state.steps))
+        if due:
+            state.compare_progressive(drop=True)
+        if run.folds_to_come.count and (due or stream.block_ended):
+            self._hold_out_unread(state, stream)
             return None
-        state.compare_progressive(drop=True)
+        if not due:
+            return None
         if not stream.source.in_memory:
             return self._evaluate_stream(state, stream)
-        if not run.validation.count and not run.small:
-            state.hold_out(stream.set_aside(state.scaled(stream.block).rows))
-            state.set_alphas(self._rows_of_alpha(state))
-            return None
         # Wait for the end of the pass if the rows may be sorted, or if evaluating takes longer than training did.
         if not stream.pass_ended and (run.stage.is_ordered or state.steps < run.validation.rows.size):
             return None
         return self._evaluate(state, stream)
+
+    def _hold_out_unread(self, state: BankState, stream: Stream) -> None:
+        """Hold out the rows of several folds, except those of the first block that were trained on by now."""
+        chosen = state.run.folds_to_come
+        of_row = chosen.of_row.copy()
+        of_row[stream.block.order.rows[: stream.position]] = NO_FOLD
+        left = of_row[chosen.rows] != NO_FOLD
+        groups = chosen.groups[left] if chosen.groups.size else chosen.groups
+        state.hold_out(replace(chosen, of_row=of_row, rows=chosen.rows[left], groups=groups))
+        state.set_alphas(self._rows_of_alpha(state))
+        state.run.folds_to_come = ValidationRows()
 
     @_without_overflow_warnings()
     def end(self, state: BankState, stream: Stream, limit: Pause) -> None:
@@ -321,9 +335,7 @@ class Bank(Method):
         judgement = state.run.evaluations.judgement
         if judgement is None or judgement.gain_in_errors > tol:
             return True
-        largest = max(other.penalty for other in (*CANDIDATES, *state.tried))
-        at_end = state.lead.penalty == largest and state.objective.alpha is None
-        return at_end and self._may_overfit(state)
+        return state.objective.alpha is None and self._has_largest_penalty(state) and self._may_overfit(state)
 
     def judgement(self, state: BankState) -> Judgement | None:
         """The last judgement; once the run has ended, that of the model returned."""
@@ -416,6 +428,7 @@ class Bank(Method):
                 state.set_alphas(self._rows_of_alpha(state))
                 if run.stage.is_ordered:
                     state.order.observe(block.labels[window], state.objective.n_outputs)
+                    run.entries.observe(state.units.firsts[state.units.n_dense :], state.units.rows)
         run.window_measured = False
         return run.measured_to
 
@@ -441,8 +454,8 @@ class Bank(Method):
             run.stage.next = "branch" if self._may_try_larger_steps(state, before, now) else "train"
             if not stream.source.endless:
                 return None
-            evaluations.judgement = replace(judge(before, now, now.steps), estimated_by=run.estimated_by)
-            return evaluations.judgement
+            found = replace(judge(before, now, now.steps), estimated_by=run.estimated_by)
+            return self._doubted(state, stream, found)
         run.n_rows = stream.n_used or 0
         state.set_alphas(self._rows_of_alpha(state))
         late = evaluations.last is not None and evaluations.last.steps > LATE_IN_PASS * state.steps
@@ -498,8 +511,8 @@ class Bank(Method):
         state.drop_losers(before, now, most_candidates(passes, small=run.small))
         judgement = None
         if before is not None and now.steps > before.steps:
-            judgement = judge(before, now, run.n_rows or now.steps)
-            judgement = evaluations.judgement = replace(judgement, estimated_by=run.estimated_by)
+            found = replace(judge(before, now, run.n_rows or now.steps), estimated_by=run.estimated_by)
+            judgement = self._doubted(state, stream, found)
             known = now.candidates[now.lead] in before.candidates
             # Without validation rows the training loss must have been followed for many passes.
             if not known or not (run.validation.count or passes >= BLIND_PASSES):
@@ -509,8 +522,36 @@ class Bank(Method):
             if overfits:
                 self._release(state, stream)
             run.stage.next = "branch" if passes <= LAST_BRANCH else "train"
-            run.stage.tries_penalties = passes == 1 and overfits
+            run.stage.tries_penalties = overfits and (passes == 1 or self._has_largest_penalty(state))
         return judgement
+
+    def _doubted(self, state: BankState, stream: Stream, judgement: Judgement) -> Judgement:
+        """The judgement, with the reason why training must go on whatever the gain, if there is one.
+
+        What has not been read or tried cannot be judged by what has been. All rows are read, unless two evaluations
+        were certain, and the rest of the rows could not improve as many coefficients, those of rare columns included,
+        by what matters for all rows.
+        """
+        evaluations, enough = state.run.evaluations, self.tol * judgement.noise
+        n_rows = max(state.run.n_rows, state.steps)
+        was_certain, evaluations.certain = evaluations.certain, judgement.gain + Z_DOUBT * judgement.gain_error < enough
+        evaluations.judgement, doubt = judgement, ""
+        if state.run.stage.is_ordered and not state.run.stage.is_reordered and state.order_matters:
+            doubt = "the rows are sorted, or drift: those to come may differ"
+        elif stream.pass_ended:
+            untried = stream.begun == 1 or self._has_largest_penalty(state)
+            if untried and stream.begun <= LAST_BRANCH and state.larger_penalties and self._may_overfit(state):
+                doubt = "larger penalties have not been tried"
+        elif state.excess(judgement.loss, state.steps) / 2.0 > enough * np.sqrt(state.steps / n_rows):
+            doubt = f"{state.steps:,} rows are too few for {state.parameters:,} coefficients"
+        elif not (was_certain and evaluations.certain):
+            doubt = "the gain of the rows to come is not certain"
+        evaluations.judgement = replace(judgement, doubt=doubt)
+        return evaluations.judgement
+
+    def _has_largest_penalty(self, state: BankState) -> bool:
+        """Whether the leader's penalty is the largest that was tried."""
+        return state.lead.penalty == max(other.penalty for other in (*CANDIDATES, *state.tried))
 
     def _release(self, state: BankState, stream: Stream) -> None:
         """Train on the rows that were held out, whether read by now or not.

@@ -28,7 +28,7 @@ from sgdone.interfaces.objective import LossEstimator, Model, Objective
 from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels.bank import ALL_ROWS, ALPHA, DECAY_ROWS, LEAVES_OUT, NO_FOLD, RECORDS_LOSSES, STEP_SCALE, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
-from sgdone.rows.faults import GroupMeans, LabelOrder
+from sgdone.rows.faults import ORDER_MATTERS, EntryOrder, GroupMeans, LabelOrder
 from sgdone.rows.rows import ENTRIES, LEVEL, SMALLEST_SCALE, Block, BlockScaler, check_rows, squared_norms, typical
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.run.loss_change import LossWatch
@@ -107,11 +107,15 @@ class RunState:
     #: Counted work of training (`sgdone.newton.counted_work`).
     work: float = 0.0
     validation: ValidationRows = field(default_factory=ValidationRows)
+    #: Several folds that are chosen, and held out once candidates have been compared for the first time.
+    folds_to_come: ValidationRows = field(default_factory=ValidationRows)
     evaluations: Evaluations = field(default_factory=Evaluations)
     #: The last answer of `folds_of`, with the labels and the validation rows it is about.
     folds: tuple[NDArray[np.float64], ValidationRows, NDArray[np.uint8]] | None = None
-    #: Watches the progressive loss of rows that come in the user's order, and the rows trained on before this run.
+    #: Compares groups of rows that come in the user's order: their levels and words, and their progressive losses.
+    entries: EntryOrder = field(default_factory=EntryOrder)
     watch: LossWatch = field(default_factory=LossWatch)
+    #: Rows trained on before this run.
     steps_before: int = 0
     #: The model to start from, and a remark if it was far from the optimum, or as good as the result.
     start: Model | None = None
@@ -284,6 +288,13 @@ class BankState:
         return self.parameters / (2.0 * n_rows) * (2.0 * loss if self.objective.is_regression else 1.0)
 
     @property
+    def order_matters(self) -> bool:
+        """Whether rows that came in the user's order differ from those before them, in anything that is measured."""
+        labels, entries, columns = self.order.share_between, self.run.entries.share, self.units.groups.shares()
+        sorted_by = max(labels, entries, float(columns.max(initial=0.0)))
+        return sorted_by > ORDER_MATTERS or bool(self.run.stream_changed)
+
+    @property
     def parameters(self) -> int:
         """Number of coefficients that can differ from 0."""
         return int(np.count_nonzero(self.units.scale)) * self.objective.n_free_outputs
@@ -320,7 +331,9 @@ class BankState:
         alive, place = self.models.alive, self.progressive.lead
         self.lead = alive[place]
         if drop:
-            self._keep([alive[k] for k in worth_keeping(self.progressive.clear_losers(), place)])
+            run, sparse = self.run, self.units.n_dense < self.units.n_features
+            larger = sparse and bool(run.validation.count or run.folds_to_come.count)
+            self._keep([alive[k] for k in worth_keeping(self.progressive.clear_losers(), place, larger=larger)])
             self.progressive.clear()
 
     def hold_out(self, validation: ValidationRows) -> None:
@@ -410,15 +423,25 @@ class BankState:
         if larger_steps and lead.multiplier < LARGEST_STEP:
             penalty = lead.penalty * (SMALLER_PENALTY if self.run.stage.is_first else 1.0)
             others.append(Candidate(LARGER_STEP * lead.multiplier, penalty))
-        if penalties and self.objective.alpha is None:
-            larger = [a for a in LATER_PENALTIES if lead.penalty < a <= 100 * lead.penalty]
-            others += [Candidate(lead.multiplier, a) for a in larger]
-        others = [other for other in others if other not in self.tried and other not in self.models.alive]
-        share = len(others) * len(self.models.models_of(lead)) / self.models.n_models
-        if others and share * self.models.weights.nbytes <= MAX_BYTES:
+        others = self._that_fit(others + (self.larger_penalties if penalties else []))
+        if others:
             self.models.branch(lead, others)
             self.tried.extend(others)
             self.set_alphas(n_rows)
+
+    @property
+    def larger_penalties(self) -> list[Candidate]:
+        """Candidates with larger penalties than the leader's that were not tried yet."""
+        if self.objective.alpha is not None:
+            return []
+        lead = self.lead
+        return self._that_fit([Candidate(lead.multiplier, a) for a in LATER_PENALTIES if 1 < a / lead.penalty <= 100])
+
+    def _that_fit(self, others: list[Candidate]) -> list[Candidate]:
+        """Those of some candidates that were not tried yet; none if they would take too much memory."""
+        others = [other for other in others if other not in self.tried and other not in self.models.alive]
+        share = len(others) * len(self.models.models_of(self.lead)) / self.models.n_models
+        return others if share * self.models.weights.nbytes <= MAX_BYTES else []
 
     def copy(self) -> "BankState":
         """A copy that shares nothing that changes."""

@@ -112,7 +112,7 @@ ENOUGH_ROWS = 256
 LAST_BRANCH = 16
 
 #: Penalties (times the number of rows) tried from the second pass on, if larger than the leader's.
-LATER_PENALTIES = (0.1, 1.0, 10.0, 100.0, 1000.0)
+LATER_PENALTIES = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)
 #: Factor between the learning-rate multiplier of the leader and the larger one tried beside it, and the largest tried.
 LARGER_STEP, LARGEST_STEP = 4.0, 256.0
 #: Factor of the penalty that goes with larger steps in a first pass.
@@ -175,13 +175,14 @@ def ties(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -
     return np.flatnonzero(tied).tolist()
 
 
-def worth_keeping(losers: NDArray[np.bool_], lead: int) -> Sequence[int]:
+def worth_keeping(losers: NDArray[np.bool_], lead: int, *, larger: bool = False) -> Sequence[int]:
     """Places of the candidates to keep; they are ordered from small to large steps.
 
     The best step size only falls as more rows are read, so that a loser with larger steps has lost for good; the
-    candidate with the next smaller steps than the leader stays, because it may become the best.
+    candidate with the next smaller steps than the leader stays, because it may become the best. So does the one with
+    the next ``larger`` steps where rare columns have hardly been trained by now.
     """
-    return [k for k in range(losers.size) if not losers[k] or k == lead - 1]
+    return [k for k in range(losers.size) if not losers[k] or k == lead - 1 or (larger and k == lead + 1)]
 
 
 @final
@@ -342,6 +343,8 @@ class Evaluations:
     best: Evaluation | None = None
     best_model: Model | None = None
     judgement: Judgement | None = None
+    #: Whether the gain was certainly below the tolerance at the last evaluation.
+    certain: bool = False
 
 
 def on_common_rows(before: Evaluation, now: Evaluation) -> tuple[Evaluation, Evaluation]:

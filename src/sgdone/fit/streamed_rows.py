@@ -300,7 +300,9 @@ class _BlockFit:
             if encoder is None:
                 columns.count = numbers.n_features or source.n_features
             else:
+                source.close()  # nothing more is read ahead
                 columns.take_from(encoder)
+                results = [_with_levels_read_ahead(result, columns) for result in results]
             results = [with_all_columns(result, numbers) for result in results]
             if options.is_classifier and options.parameters["check_optimum"] is not False:
                 results = [with_known_separation(result, source.n_rows or 0) for result in results]
@@ -320,6 +322,17 @@ class _BlockFit:
             )
         finally:
             source.close()
+
+
+def _with_levels_read_ahead(result: Result, columns: InputColumns) -> Result:
+    """The result with the features of rows that were encoded, but not trained on: their coefficients are 0."""
+    assert columns.encoder is not None
+    width = columns.encoder.n_features_out_
+    count, roles = width - result.model.coef.shape[1], columns.roles(width)
+    if count <= 0 or roles is None:
+        return result
+    result.state.append_features(roles[-count:])
+    return replace(result, model=result.model._replace(coef=np.pad(result.model.coef, [(0, 0), (0, count)])))
 
 
 def _rule(options: FitOptions, source: BlockSource) -> StopRule:

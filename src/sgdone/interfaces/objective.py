@@ -140,6 +140,8 @@ class Judgement:
         False if the loss exceeds ``constant_loss`` by more than three standard errors of their difference.
     decrement : float
         To second order, by how much the training objective, summed over the rows, exceeds its minimum.
+    doubt : str
+        Why training must go on whatever the gain, as a clause: what has not been seen or tried may matter.
     """
 
     loss: float
@@ -152,6 +154,7 @@ class Judgement:
     constant_loss: float = float("nan")
     beats_constant: bool = True
     decrement: float = float("nan")
+    doubt: str = ""
 
     @property
     def gain_in_errors(self) -> float:

@@ -19,6 +19,8 @@ from sgdone.rows.validation_rows import HashedValidation, ValidationRows
 _MOST_BLOCKS = 8
 #: Blocks that are read ahead of training.
 _AHEAD = 1
+#: Key of the hashes of rows, the same for all seeds: models are compared on the same validation rows.
+_HASH_KEY = 0x2545F4914F6CDD1D
 
 
 @final
@@ -27,8 +29,8 @@ class BlockSource(Source):
 
     The first pass reads the blocks in their order, later ones pieces of them at random. Rows are permuted within a
     buffer of several blocks, whose size is fixed by the first block. All orders are functions of the seed and the
-    number of the pass. Validation rows are chosen by a keyed hash (`sgdone.rows.validation_rows.HashedValidation`):
-    the first pass leaves them out.
+    number of the pass. Validation rows are chosen by a keyed hash (`sgdone.rows.validation_rows.HashedValidation`), the
+    same ones for all seeds: the first pass leaves them out.
 
     ``first_pass`` returns an iterator over the blocks, in order. They are kept in the ``cache``, without which there is
     one pass only; ``on_complete`` is called when the last one has been written.
@@ -48,7 +50,7 @@ class BlockSource(Source):
     ) -> None:
         self._first_pass, self._cache, self._on_complete = first_pass, cache, on_complete
         self.seed, self._buffer_bytes = seed, buffer_bytes
-        self._validation = HashedValidation(_hash_key(seed))
+        self._validation = HashedValidation(_HASH_KEY)
         self._n_rows: int | None = None
         self._weight = 0.0
         self._n_features = 0
@@ -198,11 +200,6 @@ class BlockSource(Source):
 def blocks_in_buffer(block_bytes: float, buffer_bytes: float) -> int:
     """Number of blocks in the buffer whose rows are permuted."""
     return int(max(1, min(_MOST_BLOCKS, buffer_bytes // max(1, block_bytes))))
-
-
-def _hash_key(seed: int) -> int:
-    """Key of the hashes of rows."""
-    return int(np.random.default_rng([seed, 1]).integers(1, 2**63))
 
 
 def _with_first(first: EncodedRows, others: Generator[EncodedRows, None, None]) -> Generator[EncodedRows, None, None]:

@@ -28,6 +28,8 @@ RUNS_IN_WINDOW = 16
 RUNS_IN_BLOCK = 4 * RUNS_IN_WINDOW
 #: Rows up to which plain Python shuffles in less time than Numba takes to be imported.
 _FEW_ROWS = 1024
+#: Seed with which validation rows are drawn, whatever the seed of the fit.
+_ALWAYS = 0
 
 
 class Source(ABC):
@@ -262,7 +264,7 @@ class Stream:
 
     def __init__(self, source: Source, rng: np.random.Generator, begun: int = 0, rows_read: int = 0) -> None:
         self.source = source
-        # A generator of its own for each use: drawing validation rows does not change the order of the rows.
+        # A generator of its own for each use: what is drawn beside it does not change the order of the rows.
         self.rng, self.draws = rng, rng.spawn(1)[0]
         self._blocks: Iterator[Block] = iter(())
         self._waiting: Block | None = None
@@ -275,7 +277,6 @@ class Stream:
         self.position = 0
         #: Blocks taken of the current pass.
         self.blocks_taken = 0
-        self._unread = np.ones(0, dtype=bool)
         self.block = Block.without_rows(source.n_features) if source.is_remote else self._next()
 
     @property
@@ -323,18 +324,15 @@ class Stream:
             self.block = self._next()
 
     def set_aside(self, rows: Rows) -> ValidationRows:
-        """Draw validation rows among the rows not read yet; ``rows`` are those of the block in comparable units.
+        """Choose validation rows, before any row is read; ``rows`` are those of the block in comparable units.
 
-        A source that is not in memory has chosen them as the rows came, if it can.
+        They depend on the rows alone: models of all seeds are compared on the same ones. A source that is not in memory
+        has chosen them as the rows came, if it can.
         """
         if not self.source.in_memory:
             return self.source.validation_rows() or ValidationRows()
         block = replace(self.block, rows=rows)
-        unread = self._unread if self._unread.size else np.ones(rows.n_rows, dtype=bool)
-        if self.block.sample_weight.size > 1:
-            unread = unread & (self.block.sample_weight != 0)
-        self._unread = np.ones(0, dtype=bool)
-        drawn = ValidationRows.drawn(block, np.flatnonzero(unread).view(np.uint64), self.draws)
+        drawn = ValidationRows.drawn(block, self.block.all_used(), np.random.default_rng(_ALWAYS))
         return replace(drawn, block=self.block)
 
     def advance(self, position: int, further_reads: int = 0, passes: int = 0) -> NDArray[np.uint64]:
@@ -344,8 +342,6 @@ class Stream:
         if passes:
             self.begun += passes - self._uncounted
             self._uncounted = 0
-        if self._unread.size:
-            self._unread[rows] = False
         self.rows_read += position - self.position + further_reads
         self.position = position
         if self.begun == 1 and self.pass_ended and rows.size:
@@ -381,11 +377,6 @@ class Stream:
     def begin_own_passes(self) -> None:
         """Add all further passes of a method that makes them by itself to `begun`, including the first one."""
         self._uncounted = 0
-
-    def remember_unread(self) -> None:
-        """Keep track of which rows were read, so that validation rows can be drawn among the others."""
-        if self.source.in_memory:
-            self._unread = np.ones(self.block.rows.n_rows, dtype=bool)
 
     def next_block(self) -> None:
         """Move to the next block, of the next pass if this one has ended."""

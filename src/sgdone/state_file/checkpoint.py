@@ -105,7 +105,7 @@ def _shown(value: Any) -> str:
 
 CHECKPOINT = FileFormat(
     name="sgdone-checkpoint",
-    version=4,
+    version=5,
     what="checkpoint",
     holds="checkpoint",
     made_by="that a fit of sgdone wrote",

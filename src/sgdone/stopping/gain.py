@@ -8,7 +8,8 @@ from sgdone.interfaces.objective import Judgement
 from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule
 from sgdone.losses.loss import real_or_nan
 
-#: Standard errors of the gain within which one evaluation is enough.
+#: Standard errors of the gain within which one evaluation is enough; tolerances within which such an error lies if two
+#: evaluations are to be.
 _CERTAIN = 2.0
 #: A model that no further training is expected to improve on new rows may be far from the minimum on the training rows.
 _NOT_TESTED = "the training objective was not minimised"
@@ -28,9 +29,10 @@ class Gain(StopRule):
     """Stop when the expected gain of further training falls below ``tol`` standard errors of the loss.
 
     The standard error is that of a mean loss over as many rows as were trained on (`Judgement.noise`). One evaluation
-    may fall below by chance: it takes two in a row, or one that is below by two standard errors of the gain itself. A
-    model that is clearly worse than a constant prediction has not converged, whatever the gain. The loss is that of
-    validation rows: the rule says nothing about the minimum of the training objective, as `Decrement` does.
+    may fall below by chance: it takes two in a row, with standard errors of the gain itself of at most twice the
+    tolerance, or one that is below by two of these. A model that is clearly worse than a constant prediction has not
+    converged, nor one that the method doubts (`Judgement.doubt`), whatever the gain. The loss is that of validation
+    rows: the rule says nothing about the minimum of the training objective, as `Decrement` does.
 
     Parameters
     ----------
@@ -71,14 +73,15 @@ class Gain(StopRule):
         self.check_kind(state, GainState)
 
     def observe(self, state: GainState, progress: Progress) -> Stop | None:
-        """Fire if the gain is certainly below the tolerance, or was below it twice in a row."""
+        """Fire if the gain is certainly below the tolerance or was below it twice in a row, and nothing is in doubt."""
         judgement = progress.judgement
         if judgement is None:
             return None
         state.last = _reason(judgement, self.tol)
-        small = judgement.gain_in_errors < self.tol and judgement.beats_constant
-        certain = judgement.gain + _CERTAIN * judgement.gain_error < self.tol * judgement.noise
-        if small and (state.was_small or certain):
+        enough = self.tol * judgement.noise
+        small = judgement.gain_in_errors < self.tol and judgement.gain_error <= _CERTAIN * enough
+        small = small and judgement.beats_constant and not judgement.doubt
+        if small and (state.was_small or judgement.gain + _CERTAIN * judgement.gain_error < enough):
             reason = _reason(judgement, self.tol, _NOT_TESTED if math.isnan(judgement.decrement) else "")
             return Stop("Gain", Status.CONVERGED, reason, _evidence(judgement, self.tol))
         state.was_small = small
@@ -95,6 +98,8 @@ def _reason(judgement: Judgement, tol: float, remark: str = "") -> str:
     """The expected gain as a clause of a sentence, with a remark in brackets."""
     if not judgement.beats_constant:
         return "the model is worse than a constant prediction"
+    if judgement.doubt:
+        return judgement.doubt
     if math.isnan(judgement.gain):
         return "too few evaluations to know what further passes gain"
     if judgement.gain == 0:
