@@ -127,7 +127,7 @@ def test_ctrl_c_while_cached_rows_are_counted_keeps_the_model(sgdone, folder, tm
 
 def test_standard_input_with_a_cache(sgdone, folder, tmp_path):
     rows = (folder / "day-0.csv").read_bytes() + (folder / "day-1.csv").read_bytes().split(b"\n", 1)[1]
-    report = sgdone("fit", "-", *SMALL, "--cache", tmp_path, "--stop", 2, "--json", stdin=rows).report
+    report = sgdone("fit", "-", *SMALL, "--cache", tmp_path, "--stop", 2, "--tol", 0, "--json", stdin=rows).report
     assert (report["passes"], report["streamed"]) == (2, True)
 
 

@@ -127,7 +127,8 @@ def test_warm_start_on_the_same_rows_stays_where_it_is(data, phase, request):
         model.set_params(random_state=seed).fit(X, y)
         np.testing.assert_allclose(model.coef_, coef, rtol=1e-6)
         np.testing.assert_allclose(model.intercept_, intercept, rtol=1e-6)
-        assert model.verdict_.passes <= passes
+        # Another order of the rows may take one evaluation more, and these are after 1, 2, 4, 8, … passes.
+        assert model.verdict_.passes <= 2 * passes
     assert ("the model to start from is kept" in model.verdict_.reason) == (phase == "bank")
 
 

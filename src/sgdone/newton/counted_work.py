@@ -139,7 +139,7 @@ def uses_folds(objective: Objective, block: Block) -> bool:
     if not factorises(objective, block):
         return True
     cost = exact_work(objective, block)
-    return block.n_used >= FEWEST and cost > max(_LITTLE, _CLEARLY_LESS * fold_work(objective, block))
+    return cost > _LITTLE and block.n_used >= FEWEST and cost > _CLEARLY_LESS * fold_work(objective, block)
 
 
 def work_in_memory(objective: Objective, block: Block, *, warm: bool = False) -> float:
