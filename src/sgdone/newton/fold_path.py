@@ -1,17 +1,17 @@
 """Optima along a path of penalties with folds: Newton's method by conjugate gradients for all folds at once."""
 
 import math
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_banded
 
 from sgdone.interfaces.objective import Objective, mean, standard_error
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.kernels.conjugate_vectors import add_scaled, advance, turn
 from sgdone.newton import EXACT
 from sgdone.newton.counted_work import is_least_squares
+from sgdone.newton.fold_search import FoldSearch, LeastSquaresSearch
 from sgdone.newton.penalty_path import (
     FIRST_EXPONENT,
     NO_COEFFICIENT,
@@ -308,7 +308,7 @@ class FoldPath(PenaltyPath):
         folds = _folds_with_all_classes(objective, validation.folds_of(block)[used], self._labels)
         self._held_out = folds[:, None] == np.unique(folds[folds != NO_FOLD])
         self._judged = np.flatnonzero(self._held_out.any(axis=1))
-        self._chosen: _Search | None = None
+        self._chosen: FoldSearch | None = None
         self._was_ended, self._least = False, math.inf
 
     @property
@@ -321,11 +321,11 @@ class FoldPath(PenaltyPath):
         given = self.objective.alpha
         if given is None and not self._judged.size:
             given = lam_at(FIRST_EXPONENT) / float(self.weights.sum())
-        new_search: type[_Search] = _LeastSquaresSearch if is_least_squares(self.objective) else _Search
-        own, other = new_search(self, fold_rows(self.pieces)), None
+        kind = LeastSquaresSearch if is_least_squares(self.objective) else _NewtonSearch
+        own, other = kind(self, fold_rows(self.pieces)), None
         if given is None and has_unit_norms(self.pieces.block):
             unscaled = BlockPieces(self.pieces.block, self.pieces.scaling.as_given())
-            other = new_search(self, fold_rows(unscaled), in_given_units=True)
+            other = kind(self, fold_rows(unscaled), in_given_units=True)
             yield from self._with_patience(other.evaluations())
         lam = None if given is None else given * float(self.weights.sum())
         yield from self._with_patience(own.evaluations(other, lam))
@@ -346,7 +346,7 @@ class FoldPath(PenaltyPath):
             self._readings += 1
             yield request
 
-    def offer(self, search: "_Search") -> None:
+    def offer(self, search: FoldSearch) -> None:
         """Use the best fold models of a search if they are the best so far."""
         if self._chosen is not None and not search.loss < self._least:
             return
@@ -418,12 +418,9 @@ class FoldPath(PenaltyPath):
         return mean(losses, weights), standard_error(losses, weights)
 
 
-class _Search:
-    """Search for the best penalty in one set of units."""
-
-    def __init__(self, path: FoldPath, rows: FoldProducts, *, in_given_units: bool = False) -> None:
-        self.path, self.rows, self.in_given_units = path, rows, in_given_units
-        self.grid, self.losses, self.loss, self.lam = PenaltyGrid(), np.empty(0), math.inf, math.nan
+@final
+class _NewtonSearch(FoldSearch):
+    """Fold models at one penalty after the other, by Newton's method."""
 
     def mean_model(self) -> tuple[Array, Array]:
         """Means of the coefficients and intercepts of the best fold models."""
@@ -431,13 +428,13 @@ class _Search:
         coef = self.best.coef[:, :used].reshape(-1, *shape).mean(axis=1)
         return coef, self.best.intercept[:used].reshape(shape).mean(axis=0)
 
-    def evaluations(self, rival: "_Search | None" = None, given: float | None = None) -> Readings:
+    def evaluations(self, rival: Any = None, given: float | None = None) -> Readings:
         """Fold models at the given penalty, or at those around the best.
 
         They are given up if they clearly lose against a rival in other units.
         """
         yield None
-        self.means, norm = self._measure()
+        self.means, norm = self.measure()
         self.newton = self.path.new_models(self.rows, self.means)
         if given is not None:
             yield from self._at(0, given)
@@ -486,12 +483,12 @@ class _Search:
         if np.all(np.abs(newton.coef) <= NO_COEFFICIENT / np.sqrt(curvature + lam)[:, None]):
             self.grid.highest = min(self.grid.highest, k)
 
-    def _clearly_loses(self, rival: "_Search") -> bool:
+    def _clearly_loses(self, rival: FoldSearch) -> bool:
         losses = self.path.validation_losses(self.newton) if not self.losses.size else self.losses
         difference, error = self.path.weigh(losses - rival.losses)
         return difference > _CLEARLY * error
 
-    def _start_from(self, rival: "_Search") -> int:
+    def _start_from(self, rival: "_NewtonSearch") -> int:
         """Begin at the rival's models, and at the penalty that weighs as much as theirs."""
         ratio = np.divide(
             rival.rows.inverse, self.rows.inverse, out=np.zeros(self.rows.n_features), where=self.rows.inverse > 0
@@ -500,183 +497,6 @@ class _Search:
         self.newton.return_to(SavedModels(coef, rival.best.intercept, rival.best.scores))
         theirs, ours = float(np.vdot(rival.best.coef, rival.best.coef)), float(np.vdot(coef, coef))
         return round(2.0 * math.log10(rival.lam * max(theirs, 1e-300) / max(ours, 1e-300)))
-
-    def _measure(self) -> tuple[Array, float]:
-        """Means of the scaled columns, and the mean squared norm of rows."""
-        weights = self.path.weights
-        total = float(weights.sum())
-        found = np.zeros((2, self.rows.n_features, 1))
-        self.rows.adds(weights[:, None], found[0])
-        self.rows.adds(weights[:, None], found[1], squared=True)
-        inverse = self.rows.inverse
-        return found[0, :, 0] * inverse / total, float((found[1, :, 0] * inverse**2).sum()) / total
-
-
-#: Readings after which penalties are compared, as a factor; and largest number of them, whose scores are kept.
-_AGAIN, _MOST_KEPT = 1.25, 600
-#: Decrement of the fold models, relative to the variance of the residuals, at a penalty that is compared.
-_CLOSE = 0.01
-
-
-@final
-class _LeastSquaresSearch(_Search):
-    """Search for the best penalty of the squared loss: one sequence of readings serves all penalties.
-
-    The Krylov space of A = XᵀVX and b = XᵀVy, of centred rows, is the same for all A + λ. With the Lanczos vectors Q,
-    T = QᵀAQ and b = β₀q₁ the solution is Qy, y = (T + λ)⁻¹β₀e₁ (Frommer & Maass 1999), and predictions of held-out rows
-    are XQy: only these rows' XQ are kept. Larger penalties need fewer vectors.
-    """
-
-    def mean_model(self) -> tuple[Array, Array]:
-        """A constant prediction."""
-        return np.zeros((self.rows.n_features, 1)), np.array([float(self._centre.mean())])
-
-    def evaluations(self, rival: "_Search | None" = None, given: float | None = None) -> Readings:
-        """Losses of held-out rows at the given penalty, or at those around the best."""
-        yield None
-        self.means, _ = self._measure()
-        self.grid, self.lam = PenaltyGrid(), math.nan if given is None else given
-        path, inverse = self.path, self.rows.inverse
-        held_out, judged = path.held_out
-        weights = path.weights[:, None] * ~held_out if judged.size else path.weights[:, None]
-        weights = np.ascontiguousarray(weights, dtype=np.float64)
-        totals, columns = weights.sum(axis=0), weights.shape[1]
-        width, fit_intercept = self.rows.width(columns), path.objective.fit_intercept
-        shape, of_rows = (self.rows.n_features, width), (self.rows.n_rows, width)
-        self._centre = path.labels @ weights / totals if fit_intercept else np.zeros(columns)
-        yield None
-        centres = np.zeros(shape)
-        if fit_intercept:
-            self._add(weights / totals, centres)
-        yield None
-        vector = np.zeros(shape)
-        self._add(weights * (path.labels[:, None] - self._centre), vector)
-        work = self._work(weights, shape, of_rows)
-        fold_of = held_out[judged].argmax(axis=1) if judged.size else np.empty(0, np.intp)
-        lanczos = _Lanczos(vector[:, :columns], path.labels[judged] - self._centre[fold_of], fold_of)
-        before, due = np.zeros(shape), 4
-        while True:
-            yield None
-            np.multiply(vector, inverse[:, None], out=work.columns)
-            work.intercepts[:] = -np.einsum("ij,ij->j", centres, vector)
-            work.found[:] = 0.0
-            self.rows.curved(work)
-            along = work.totals[0].copy()
-            residual = work.found * inverse[:, None] - along * vector - lanczos.last * before
-            lanczos.add(along, np.linalg.norm(residual, axis=0), work.scores[judged, fold_of])
-            before, vector = vector, residual / np.where(lanczos.last > 0.0, lanczos.last, 1.0)
-            ended = lanczos.count >= _MOST_KEPT or not lanczos.last.any()
-            if lanczos.count >= due or ended:
-                due = max(due + 1, int(_AGAIN * due))
-                if self._compare(lanczos, given, ended=ended):
-                    break
-        path.offer(self)
-
-    def _add(self, values: Array, found: Array) -> None:
-        """Add Σ x̃·values over the rows to ``found``."""
-        padded = np.zeros((self.rows.n_rows, found.shape[1]))
-        padded[:, : values.shape[1]] = values
-        self.rows.adds(padded, found)
-        found *= self.rows.inverse[:, None]
-
-    def _work(self, weights: Array, shape: tuple[int, int], of_rows: tuple[int, int]) -> CurvatureWork:
-        ones = np.zeros(of_rows)
-        ones[:, : weights.shape[1]] = 1.0
-        arrays = np.zeros(of_rows), np.zeros(of_rows), np.zeros((2, shape[1])), np.zeros(shape)
-        return CurvatureWork(np.zeros(shape), np.zeros(shape[1]), ones, weights, FoldOutputs(1, False), *arrays)
-
-    def _compare(self, lanczos: "_Lanczos", given: float | None, *, ended: bool) -> bool:
-        """Losses at all penalties whose models are known by now; returns whether the best is."""
-        # Above the largest eigenvalue nothing is left of the coefficients.
-        largest = max(lanczos.largest, np.finfo(np.float64).tiny)
-        highest = math.ceil(2.0 * math.log10(largest)) + _VANISHED
-        lowest = math.ceil(2.0 * math.log10(NO_PENALTY * largest))
-        ks = np.arange(highest, lowest - 1, -1) if given is None else np.array([0])
-        lams = 10.0 ** (ks / 2.0) if given is None else np.array([max(given, NO_PENALTY * largest)])
-        losses, decrements = lanczos.solve(lams)
-        self.grid = PenaltyGrid(lowest=lowest, highest=highest)
-        first = self.path.weigh(losses[:, 0])[0] if losses.size else math.nan
-        for place, k in enumerate(ks.tolist()):
-            loss, error = self.path.weigh(losses[:, place]) if losses.size else (math.nan, math.nan)
-            if not (ended or decrements[place] <= _CLOSE * 2.0 * loss or not losses.size):
-                return False
-            self.grid.record(k, loss, _NO_GAIN * error)
-            if k == self.grid.best:
-                self.losses, self.loss = losses[:, place], loss
-                self.lam = lam_at(k) if given is None else given
-            # Next to the largest penalties the loss is that of a constant, and may rise before it falls.
-            has_learned = first - self.loss > error
-            if k <= self.grid.best - (1 if has_learned else _PAST):
-                break
-            if k == self.grid.best and has_learned and self.grid.levels_off(k - 1):
-                break
-        return True
-
-
-#: Standard errors of the loss that the next smaller penalty must gain for even smaller ones to be tried.
-_NO_GAIN = 0.02
-#: Half powers of ten by which the largest penalty exceeds the largest eigenvalue; and penalties that are tried beyond
-#: the best one.
-_VANISHED, _PAST = 4, 4
-
-
-@final
-class _Lanczos:
-    """Tridiagonal matrices of several models, and held-out rows' scores of the Lanczos vectors.
-
-    ``first`` has XᵀVy, a column for each model, which is divided by its norm; ``targets`` are the centred targets of
-    held-out rows, and ``fold_of`` their models.
-    """
-
-    def __init__(self, first: Array, targets: Array, fold_of: NDArray[np.intp]) -> None:
-        norms = np.linalg.norm(first, axis=0)
-        first /= np.where(norms > 0.0, norms, 1.0)
-        self._norms, self._targets, self._fold_of = norms, targets, fold_of
-        self._along, self._between, self._scores = list[Array](), list[Array](), list[Array]()
-        #: Norm of the last residual of each column, which may be more than there are models.
-        self.last = np.zeros(1)
-
-    @property
-    def count(self) -> int:
-        """Number of vectors."""
-        return len(self._along)
-
-    def add(self, along: Array, between: Array, scores: Array) -> None:
-        """Add qᵀAq, the norm of what is left, and the scores."""
-        # What is left of the largest product but rounding is nothing.
-        self._along.append(along)
-        largest = np.max(np.abs(self._along), axis=0)
-        self.last = np.where(between > _ROUNDED * largest, between, 0.0)
-        self._between.append(self.last)
-        self._scores.append(scores.copy())
-
-    @property
-    def largest(self) -> float:
-        """Largest eigenvalue of all T, roughly: the largest sum of a row."""
-        along, between = np.array(self._along), np.array(self._between)
-        between[1:] += between[:-1]
-        return float((along + between)[:, : self._norms.size].max(initial=0.0))
-
-    def solve(self, lams: Array) -> tuple[Array, Array]:
-        """Losses of held-out rows (rows) at penalties (columns), and an upper bound of the models' decrements."""
-        scores, along, between = np.array(self._scores), np.array(self._along), np.array(self._between)
-        found, bounds = np.empty((self._targets.size, lams.size)), np.zeros(lams.size)
-        bands = np.zeros((3, self.count))
-        for m, norm in enumerate(self._norms.tolist()):
-            bands[0, 1:] = bands[2, :-1] = between[:-1, m]
-            right, own = np.zeros(self.count), self._fold_of == m
-            right[0] = norm
-            solutions = np.empty((self.count, lams.size))
-            for k, lam in enumerate(lams.tolist()):
-                bands[1] = along[:, m] + lam
-                solutions[:, k] = solve_banded((1, 1), bands, right, check_finite=False)
-            found[own] = scores[:, own].T @ solutions - self._targets[own, None]
-            bounds = np.maximum(bounds, 0.5 * (self.last[m] * solutions[-1]) ** 2 / lams)
-        return 0.5 * found**2, bounds
-
-
-#: Share of the largest product below which what is left of it is rounding.
-_ROUNDED = 1e-14
 
 
 def _folds_with_all_classes(objective: Objective, folds: NDArray[np.uint8], labels: Array) -> NDArray[np.uint8]:
