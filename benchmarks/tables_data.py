@@ -51,7 +51,8 @@ def splits(frame: pd.DataFrame, y: NDArray[Any], count: int) -> Iterator[Split]:
         yield Split(X.reset_index(drop=True), y_train, X_test.reset_index(drop=True), y_test, seed)
 
 
-def _path(file: str) -> Path:
+def path_of(file: str) -> Path:
+    """A file of the folder of data sets."""
     folder = os.environ.get("SGDONE_DATA")
     if folder is None:
         raise SystemExit("set the environment variable SGDONE_DATA to the folder of data sets")
@@ -59,13 +60,13 @@ def _path(file: str) -> Path:
 
 
 def _adult() -> tuple[pd.DataFrame, NDArray[Any]]:
-    frame = pd.read_csv(_path("adult/adult.csv.gz"))
+    frame = pd.read_csv(path_of("adult/adult.csv.gz"))
     return frame.drop(columns="income"), (frame["income"] == ">50K").to_numpy(np.int64)
 
 
 def _flights() -> tuple[pd.DataFrame, NDArray[Any]]:
     """Flights that arrived, with what is known when they depart, and the minutes that they were late."""
-    frame = pd.read_parquet(_path("flights/flights.parquet"))
+    frame = pd.read_parquet(path_of("flights/flights.parquet"))
     frame = frame[frame["arr_delay"].notna()]
     known = frame.drop(columns=["arr_delay", "dep_delay", "arr_time", "air_time"])
     return known, frame["arr_delay"].to_numpy(np.float64)
@@ -77,18 +78,18 @@ def _late_flights() -> tuple[pd.DataFrame, NDArray[Any]]:
 
 
 def _bikes() -> tuple[pd.DataFrame, NDArray[Any]]:
-    frame = pd.read_csv(_path("bike-sharing/hour.csv.gz"))
+    frame = pd.read_csv(path_of("bike-sharing/hour.csv.gz"))
     return frame.drop(columns=["cnt", "casual", "registered", "instant"]), frame["cnt"].to_numpy(np.float64)
 
 
 def _sms() -> tuple[pd.DataFrame, NDArray[Any]]:
-    frame = pd.read_csv(_path("sms-spam/sms.csv.gz"))
+    frame = pd.read_csv(path_of("sms-spam/sms.csv.gz"))
     return frame[["text"]], (frame["label"] == "spam").to_numpy(np.int64)
 
 
 def _raw(name: str) -> tuple[pd.DataFrame, NDArray[Any]]:
     """A table of the folder ``tables``, as its ``meta.json`` says; texts of amounts and shares are made labels."""
-    folder = _path(f"tables/{name}")
+    folder = path_of(f"tables/{name}")
     meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
     file = next(path for path in sorted(folder.iterdir()) if path.name != "meta.json")
     frame = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file, **meta.get("read", {}))
