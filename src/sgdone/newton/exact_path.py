@@ -499,8 +499,6 @@ class SampledPath(PenaltyPath):
         labels = tenth.labels[tenth.all_used()]
         if labels.size < enough:
             return False
-        if objective.is_regression:
-            return True
         counts = np.unique(labels, return_counts=True)[1]
         return bool(counts.size == np.unique(block.labels).size and counts.min() >= _LEAST_OF_CLASS)
 
@@ -535,7 +533,9 @@ class SampledPath(PenaltyPath):
         found = yield from self._minimise(self._lam, model, EXACT)
         if self._left_out.reads_all:
             yield None
-        at, inverse = self._directions.curvature_at, self._directions.factors.inverse()
+        # The curvature may be that of a search at another penalty.
+        at, penalties = self._directions.curvature_at, self.system.penalties(self._lam)
+        inverse = Factors.of(at.sums.curvature, penalties, found.model.shape[1]).inverse()
         left = self._left_out.at(found.model, found.model - at.model, at.sums, inverse)
         self._loss, sample = left.mean, self._left_out.sample
         self._best = PenaltyOptimum(found.model, self._lam, left.losses, found.decrement, sample, is_sample=True)
