@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_banded
 
-from sgdone.newton.penalty_path import NO_PENALTY, PenaltyGrid, Readings, lam_at
+from sgdone.newton.penalty_path import NO_PENALTY, Evaluated, PenaltyGrid, Readings, lam_at
 from sgdone.sums.fold_rows import CurvatureWork, FoldOutputs, FoldProducts
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class LeastSquaresSearch(FoldSearch):
         yield None
         vector = np.zeros(shape)
         self._add(weights * (path.labels[:, None] - self._centre), vector)
-        if not np.all(np.isfinite(vector)):
+        if not np.all(np.isfinite(np.einsum("ij,ij->j", vector, vector))):
             raise OverflowError("the products of columns and targets are too large")
         work = self._work(weights, shape, of_rows)
         fold_of = held_out[judged].argmax(axis=1) if judged.size else np.empty(0, np.intp)
@@ -107,7 +107,9 @@ class LeastSquaresSearch(FoldSearch):
             ended = lanczos.count >= _MOST_KEPT or not lanczos.last.any()
             if lanczos.count >= due or ended:
                 due = max(due + 1, int(_AGAIN * due))
-                if self._compare(lanczos, given, ended=ended):
+                is_known = self._compare(lanczos, given, ended=ended)
+                path.evaluated = Evaluated(self.loss, math.sqrt(2.0 * self.loss))
+                if is_known:
                     break
         path.offer(self)
 
