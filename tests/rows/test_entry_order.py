@@ -38,10 +38,3 @@ def test_levels_that_come_later_are_an_order():
     order.add(np.array([100.0]), 100)
     order.add(np.array([0.0, 100.0]), 100)
     assert order.share == pytest.approx(1.0, abs=0.02)
-
-
-def test_copies_share_nothing():
-    order = EntryOrder()
-    order.add(np.array([5.0, 5.0]), 10)
-    order.copy().add(np.array([10.0, 0.0]), 10)
-    assert (order.counts.tolist(), order.groups) == ([5.0, 5.0], 1)

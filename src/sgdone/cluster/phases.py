@@ -172,7 +172,7 @@ class AverageState:
 
     system: System
     model: Array
-    #: The best candidate of the bank, whose penalty is a first guess.
+    #: The best candidate of the bank.
     lead: Candidate = DEFAULT_CANDIDATES[0]
     #: Mean loss of the model.
     loss: float = float("nan")
@@ -311,7 +311,7 @@ class ExactOnPartitions(ExactPhase):
     def review(self, state: ExactState, ended: Stop, feature_names: Any) -> Stop:
         """The reason for the end, with the remaining gain if it ended early, and whether the classes are separated."""
         path, reason, advice = _path(state), ended.reason, ended.advice
-        if path.is_separated:
+        if path.is_separated or state.is_separated:
             return _with_separation(ended, state.n_rows, penalised=self.objective(state).known_alpha > 0)
         if ended.status in (Status.CONVERGED, Status.STALLED):
             return ended
@@ -327,7 +327,8 @@ class ExactOnPartitions(ExactPhase):
         path = _path(state)
         found = {"alpha": self.objective(state).alpha, "loss": path.training_loss, "decrement": path.best.decrement}
         found |= {"gain": _gain(state), "noise": _noise(state), **state.evidence}
-        return found | ({"separation": "complete"} if path.is_separated else {})
+        is_separated = path.is_separated or state.is_separated
+        return found | ({"separation": "complete", "separable_rows": state.n_rows} if is_separated else {})
 
     def _judge(self, state: ExactState) -> Judgement:
         """The training objective and Newton's decrement."""

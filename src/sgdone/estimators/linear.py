@@ -51,7 +51,7 @@ class LinearClassifier(Classifier):
     n_jobs : int or None, default=None
         Number of threads; it never changes a result. Fits of this class use one thread at present.
     random_state : int, RandomState or None, default=None
-        Seed of the order of the rows and of the choice of validation rows.
+        Seed of the order of the rows. An exact fit does not depend on it.
     verbose : int, default=0
         Whether to print a line per pass.
 

@@ -108,7 +108,7 @@ def exact_work(objective: Objective, block: Block, *, warm: bool = False) -> flo
     curvatures, others, multiplied = _WARM if warm else _COLD
     if has_cheap_curvature(rows, width, columns):
         curvatures, others, multiplied = _WARM_CHEAP if warm else _COLD_CHEAP, 0, 0
-    elif uses_sample(objective, block):
+    elif not warm and uses_sample(objective, block):
         curvatures, others, multiplied = _SAMPLED
     left_out = rows_left_out(rows, count)
     leverages = _products(objective, left_out, dense, entries) + 2.0 * _evaluation(objective, left_out, dense, entries)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from sgdone.interfaces.objective import Model, Objective, mean, standard_error
+from sgdone.interfaces.objective import Model, Objective, mean
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, minimise
 from sgdone.newton.counted_work import (
@@ -31,6 +31,7 @@ from sgdone.newton.penalty_path import (
     Readings,
     ScaledAndGivenPath,
     cautious_loss,
+    frequency_error,
     has_unit_norms,
     lam_at,
     leave_one_out,
@@ -154,8 +155,8 @@ def best_of_least_squares(sums: SecondOrder, shape: tuple[int, ...]) -> int:
 
 #: Decrement at which the leave-one-out loss is that of the optimum.
 _NEAR = 1e-6
-#: Coefficients up to which the curvatures of all penalties are kept, to start from: beyond, only the last one.
-_MOST_KEPT = 1000
+#: Columns up to which eigenvectors of the curvature at a constant prediction give the first penalty.
+_MOST_COLUMNS = 1000
 #: Penalty per row from which single precision is enough for curvatures: their largest eigenvalue is at most about the
 #: number of columns times as large as the number of rows.
 _SINGLE = 1e-5
@@ -177,15 +178,15 @@ _NO_ERROR, _MOST_AT_ONCE, _FEW_MISSES, _SURE_GAIN = math.log(2.0), 4.0, 0.02, 5.
 
 
 class _Reached(NamedTuple):
-    """A model near the optimum of a penalty, the sums there, and the optimum's derivative in log λ if it is known."""
+    """A model near an optimum, with the optimum's derivative in log λ; or the start, with the sums there."""
 
     model: Array
-    sums: SecondOrder
+    sums: SecondOrder | None
     derivative: Array | None = None
 
 
-#: Key of the hash that chooses the rows that are left out.
-_SAMPLE_KEY = 1
+#: Key of the hash that chooses the rows that are left out, and share of these that must be different.
+_SAMPLE_KEY, _DIFFERENT = 1, 0.5
 
 
 class LeftOut(NamedTuple):
@@ -205,7 +206,7 @@ class LeftOutRows:
     """Estimate of the loss of new rows at an optimum: each row is left out, or each of a sample of many.
 
     The mean of a sample is corrected by training losses, whose mean over all rows is known. Rows are chosen by a hash
-    of their features, the same for all penalties.
+    of their features or, if there are few different rows, by their numbers; they are the same for all penalties.
     """
 
     def __init__(self, system: System, pieces: BlockPieces) -> None:
@@ -215,7 +216,11 @@ class LeftOutRows:
         block, count = pieces.block, rows_left_out(pieces.n_rows, system.n_coefficients)
         if count < pieces.n_rows:
             hashes = row_hashes(block.rows.whole(), _SAMPLE_KEY)[block.all_used().astype(np.intp)]
-            self.sample = np.sort(np.argsort(hashes, kind="stable")[:count])
+            first = np.argsort(hashes, kind="stable")[:count]
+            if np.unique(hashes[first]).size < _DIFFERENT * count:
+                # Copies of few rows would stand for all.
+                first = np.random.default_rng(_SAMPLE_KEY).choice(pieces.n_rows, count, replace=False)
+            self.sample = np.sort(first)
         self._judged = pieces if self.sample is None else pieces.sample(self.sample)
 
     @cached_property
@@ -224,23 +229,22 @@ class LeftOutRows:
 
     def error(self, values: Array) -> float:
         """Standard error of the mean over all rows, from values of the rows that are left out."""
-        return standard_error(values, self._weights, self._pieces.n_rows)
+        return frequency_error(values, self._weights) * math.sqrt(values.size / self._pieces.n_rows)
 
     @property
     def reads_all(self) -> bool:
         """Whether all rows are read."""
         return self.sample is None
 
-    def at(self, model: Array, step: Array, sums: SecondOrder, inverse: Array, *, single: bool = False) -> LeftOut:
-        """Losses at a model that is a ``step`` away from where ``sums`` were evaluated, with H⁻¹ at the model."""
+    def at(self, model: Array, total: float, inverse: Array, *, single: bool = False) -> LeftOut:
+        """Losses at a model with the inverse H⁻¹ of the curvature; ``total`` is the training loss, summed over rows."""
         left = leave_one_out(self._system.objective, self._judged, model, inverse, single=single)
-        flat = step.T.ravel()
-        total = sums.loss + float(np.vdot(sums.gradient, step)) + 0.5 * float(flat @ (sums.curvature @ flat))
-        training = total / sums.weight
+        weight = self._pieces.frequency * self._pieces.block.total_weight
+        training = total / weight
         if self.sample is not None:
             loss = training + mean(left.losses - left.training, self._weights)
             return LeftOut(left.losses, loss, loss, training)
-        columns_per_row = self._system.n_features / max(sums.weight, self._pieces.n_rows)
+        columns_per_row = self._system.n_features / max(weight, self._pieces.n_rows)
         compared = cautious_loss(self._system.objective, left.losses, self._weights, columns_per_row)
         return LeftOut(left.losses, mean(left.losses, self._weights), compared, training)
 
@@ -306,7 +310,13 @@ class ExactPath(PenaltyPath):
         """
         if self._least is None or not self._cheap or self.objective.predicts != "two_classes":
             return False
-        return _has_finite_optimum(self.system, self.pieces, *self._least)
+        curvature, gradient = self._least
+        factors = Factors.of(curvature, self.system.penalties(0.0), gradient.shape[1])
+        if factors.cholesky is None:
+            return False
+        inverse = factors.inverse()
+        largest = max(float(piece.rows.quadratic_forms(inverse[None]).max()) for piece in self.pieces)
+        return float(np.vdot(gradient, factors.solve(gradient))) * largest <= _FINITE**2
 
     def _choose_first(self) -> Readings:
         """Begin the search at the penalty that is best for least squares, if the start is a constant prediction.
@@ -314,7 +324,7 @@ class ExactPath(PenaltyPath):
         There the working responses of a logistic loss have the variance 1 and the curvature M ⊗ G, M that of the
         scores and G of the columns: their eigenvalues give generalised cross-validation for all penalties.
         """
-        if self._start[:-1].any() or not self.objective.loss.probabilistic or self.pieces.n_features > _MOST_KEPT:
+        if self._start[:-1].any() or not self.objective.loss.probabilistic or self.pieces.n_features > _MOST_COLUMNS:
             return
         kind = self._directions_at(lam_at(self.grid.first)).first_curvature
         sums: SecondOrder = yield SecondOrderAt(self.system, self._start, kind)
@@ -330,15 +340,13 @@ class ExactPath(PenaltyPath):
         directions, problem, at = self._directions_at(lam), self._problem(lam), self._progress
         found: SearchResult = yield from minimise(problem, start, _NEAR, directions, known=known, progress=at)
         self._factors, curved = directions.factors, directions.curvature_at
-        if found.model.size > _MOST_KEPT:
-            self._known.clear()
         # At the optimum g + λw = 0, so that dw/d log λ = −H⁻¹λw.
         derivative = -directions.factors.solve(curved.gradient - curved.sums.gradient)
-        self._known[k] = _Reached(found.model, curved.sums, derivative)
+        self._known[k] = _Reached(found.model, None, derivative)
         if self._left_out.reads_all:
             yield None
-        inverse, here = directions.factors.inverse(), np.zeros_like(curved.model)
-        left = self._left_out.at(curved.model, here, curved.sums, inverse, single=directions.single)
+        inverse = directions.factors.inverse()
+        left = self._left_out.at(curved.model, curved.sums.loss, inverse, single=directions.single)
         self.optima[k] = PenaltyOptimum(found.model, lam, left.losses, math.nan, self._left_out.sample, is_sample=True)
         self._left[k] = left
         self.grid.record(k, left.compared, least_gain=_LITTLE * max(left.mean - left.training, 0.0))
@@ -376,7 +384,8 @@ class ExactPath(PenaltyPath):
         """
         left = self._left[k]
         if left.losses.max() < _NO_ERROR:
-            decades = math.log10(left.mean * self._total_weight / self._hardly_any)
+            total = max(left.mean * self._total_weight, np.finfo(np.float64).tiny)
+            decades = max(math.log10(total / self._hardly_any), 0.0)
             return math.ceil(2.0 * min(decades, _MOST_AT_ONCE))
         larger = min((other for other in self.optima if other > k), default=None)
         return 2 if larger is not None and self._gains(k, larger, _SURE_GAIN) else 1
@@ -384,8 +393,8 @@ class ExactPath(PenaltyPath):
     @property
     def _hardly_any(self) -> float:
         """Summed leave-one-out loss, in rows, below which a smaller penalty hardly lowers the loss that is compared."""
-        n_rows, share = self.pieces.n_rows, share_of_errors(self._total_weight, self.pieces.width / self.pieces.n_rows)
-        return max(_HARDLY_ANY, share * n_rows)
+        n_rows = max(self._total_weight, self.pieces.n_rows)
+        return max(_HARDLY_ANY, n_rows * share_of_errors(n_rows, self.system.n_features / n_rows))
 
     def _gains(self, k: int, larger: int, errors: float) -> bool:
         """Whether the loss at k is smaller than at a larger penalty, by this number of paired standard errors."""
@@ -452,21 +461,11 @@ class ExactPath(PenaltyPath):
             self.grid.highest = min(self.grid.highest, k)
 
 
-def _has_finite_optimum(system: System, pieces: BlockPieces, curvature: Array, gradient: Array) -> bool:
-    """See `ExactPath.has_finite_optimum`: ``curvature`` and ``gradient`` are those of the loss alone at a model."""
-    factors = Factors.of(curvature, system.penalties(0.0), gradient.shape[1])
-    if factors.cholesky is None:
-        return False
-    inverse = factors.inverse()
-    largest = max(float(piece.rows.quadratic_forms(inverse[None]).max()) for piece in pieces)
-    return float(np.vdot(gradient, factors.solve(gradient))) * largest <= _FINITE**2
-
-
 #: Rows for each coefficient, and of the rarest class, in a tenth of the rows that is used for all of them.
 _ENOUGH_FOR_TENTH, _LEAST_OF_CLASS = 5, 50
 #: Key of the hash by which a tenth of the rows is chosen, and decrement up to which optima are found from which others
 #: are one Newton step away.
-_TENTH, _ROUGH = 0, 0.1
+_TENTH_KEY, _ROUGH = 0, 0.1
 #: Times that the penalty is chosen, as long as it moves by more half powers of ten than second order is trusted for.
 _MOST_CHOICES, _TRUSTED = 3, 2
 
@@ -481,11 +480,12 @@ class SampledPath(PenaltyPath):
 
     def __init__(self, system: System, rows: MemoryRows, constant: Array) -> None:
         self.system, self._rows, self._pieces = system, rows, rows.pieces(system)
-        self._tenth = rows.subset("validation", _TENTH)
+        self._tenth = rows.subset("validation", _TENTH_KEY)
         self._left_out = LeftOutRows(system, self._pieces)
         self.grid = PenaltyGrid()
         self._best, self._lam, self._progress = PenaltyOptimum(constant), math.nan, SearchProgress()
         self._instead: ExactPath | None = None
+        self._compared = math.nan
         self._directions = CholeskyDirection(system, cheap=curvature_is_cheap(system.objective, rows.block))
 
     @staticmethod
@@ -495,12 +495,17 @@ class SampledPath(PenaltyPath):
         enough = _ENOUGH_FOR_TENTH * (block.rows.n_features + 1) * objective.n_free_outputs
         if block.n_used < 10 * enough:
             return False
-        tenth = rows.subset("validation", _TENTH).block
+        tenth = rows.subset("validation", _TENTH_KEY).block
         labels = tenth.labels[tenth.all_used()]
         if labels.size < enough:
             return False
         counts = np.unique(labels, return_counts=True)[1]
         return bool(counts.size == np.unique(block.labels).size and counts.min() >= _LEAST_OF_CLASS)
+
+    @property
+    def compared_loss(self) -> float:
+        """The loss at the best penalty by which penalties are compared."""
+        return self._compared
 
     @property
     def best(self) -> PenaltyOptimum:
@@ -519,6 +524,7 @@ class SampledPath(PenaltyPath):
             self._instead = ExactPath(self.system, self._pieces, model)
             yield from self._instead.evaluations()
             self._best, self._loss, self.grid = self._instead.best, self._instead.loss, self._instead.grid
+            self._compared = self._instead.compared_loss
             return
         for _ in range(_MOST_CHOICES if self.system.objective.alpha is None else 0):
             yield from self._minimise(lam_at(k), model, _ROUGH)
@@ -528,26 +534,20 @@ class SampledPath(PenaltyPath):
             k, model = self._choose(k)
             if abs(k - before) <= _TRUSTED:
                 break
-        given = self.system.objective.alpha
-        self._lam = lam_at(k) if given is None else self._given
-        found = yield from self._minimise(self._lam, model, EXACT)
+        lam = lam_at(k) if self.system.objective.alpha is None else self._given
+        found = yield from self._minimise(lam, model, EXACT)
         if self._left_out.reads_all:
             yield None
         # The curvature may be that of a search at another penalty.
-        at, penalties = self._directions.curvature_at, self.system.penalties(self._lam)
-        inverse = Factors.of(at.sums.curvature, penalties, found.model.shape[1]).inverse()
-        left = self._left_out.at(found.model, found.model - at.model, at.sums, inverse)
-        self._loss, sample = left.mean, self._left_out.sample
+        curved, penalties = self._directions.curvature_at.sums, self.system.penalties(lam)
+        inverse = Factors.of(curved.curvature, penalties, found.model.shape[1]).inverse()
+        left = self._left_out.at(found.model, found.at.sums.loss, inverse)
+        self._loss, self._compared, sample = left.mean, left.compared, self._left_out.sample
         self._best = PenaltyOptimum(found.model, self._lam, left.losses, found.decrement, sample, is_sample=True)
 
     def has_finite_optimum(self) -> bool:
         """Whether a finite optimum without a penalty was proved to exist."""
-        if self._instead is not None:
-            return self._instead.has_finite_optimum()
-        if self.system.objective.predicts != "two_classes" or not self._best.losses.size:
-            return False
-        sums = self._directions.curvature_at.sums
-        return _has_finite_optimum(self.system, self._pieces, sums.curvature, sums.gradient)
+        return self._instead is not None and self._instead.has_finite_optimum()
 
     @property
     def _given(self) -> float:
@@ -569,6 +569,7 @@ class SampledPath(PenaltyPath):
         return k, found.model, found.at.sums.misses
 
     def _minimise(self, lam: float, start: Array, tol: float) -> Search:
+        self._lam = lam
         problem = Problem(self.system, self.system.penalties(lam), self._pieces.n_rows)
         return (yield from minimise(problem, start, tol, self._directions, progress=self._progress))
 
@@ -582,7 +583,8 @@ class SampledPath(PenaltyPath):
             penalties = self.system.penalties(lam_at(k))
             factors = Factors.of(sums.curvature, penalties, at.shape[1])
             step = -factors.solve(Point.of(sums, at, penalties).gradient)
-            models[k] = at + step
-            left = self._left_out.at(models[k], step, sums, factors.inverse())
+            models[k], flat = at + step, step.T.ravel()
+            total = sums.loss + float(np.vdot(sums.gradient, step)) + 0.5 * float(flat @ (sums.curvature @ flat))
+            left = self._left_out.at(models[k], total, factors.inverse())
             self.grid.record(k, left.compared, least_gain=_LITTLE * max(left.mean - left.training, 0.0))
         return self.grid.best, models[self.grid.best]

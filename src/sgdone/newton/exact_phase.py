@@ -28,7 +28,7 @@ from sgdone.newton.counted_work import (
     work_in_memory,
 )
 from sgdone.newton.exact_path import path_in_memory
-from sgdone.newton.penalty_path import Evaluated, PenaltyPath, losses_of_constant
+from sgdone.newton.penalty_path import Evaluated, PenaltyPath, frequency_error, losses_of_constant
 from sgdone.newton.search import MOST_SUMMED
 from sgdone.newton.summed_path import ChosenPenalty, SummedPath, has_likelihood
 from sgdone.rows.rows import Block, check_rows
@@ -208,7 +208,7 @@ class ExactPhase(Method):
 @final
 @dataclass(frozen=True)
 class ExactInMemory(ExactPhase):
-    """The exact phase for rows in memory; the penalty with the least leave-one-out loss is chosen.
+    """The exact phase for rows in memory; the penalty with the least leave-one-out or cross-validation loss is chosen.
 
     The penalty acts on features in the units of the default fit. The model returned is the optimum of the mean loss
     plus that penalty.
@@ -252,12 +252,12 @@ class ExactInMemory(ExactPhase):
         return work_in_memory(objective, block) <= most * bank_work(objective, block)
 
     def follows_bank(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
-        """Whether it costs less than was spent, or the method expects a gain that matters."""
+        """Whether it costs less than was spent, or at most ten times as much where the method expects a gain."""
         cost, spent = work_in_memory(objective, stream.block, warm=True), method.work(state)
         return cost <= spent or (cost <= _MOST_WORK * spent and method.expects_gain(state, self.tol))
 
     def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
-        """Whether it has converged: then optimum and penalty depend on the rows alone."""
+        """Whether it has converged: then its model is the optimum at the penalty that is best for new rows."""
         return ended.status is Status.CONVERGED
 
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
@@ -318,7 +318,7 @@ class ExactInMemory(ExactPhase):
             losses = derivatives(objective, scores, labels).losses
         # Losses of a sample have the error of its mean; the estimated loss is that of all rows, or of those of folds.
         estimated = known.size if best.by_folds else used.size
-        noise = _standard_error(losses, weights) * float(np.sqrt(rows.size / estimated))
+        noise = frequency_error(losses, weights) * float(np.sqrt(rows.size / estimated))
         # Another sample of as many rows would give another model: see `FIT_VARIANCE`.
         wider = float(np.sqrt(1.0 + FIT_VARIANCE * min(best.model.size / total, 1.0)))
         return Judgement(
@@ -349,7 +349,7 @@ class ExactFromDisk(ExactPhase):
 
     There must be many more rows than coefficients. The first reading also gives the best penalty of a likelihood.
     Validation rows are trained on too: the loss that the verdict reports is that of the model before, which did not see
-    them.
+    them, or the leave-one-out loss where that chose the penalty.
     """
 
     needs: ClassVar[Needs] = Needs(smooth_loss=True)
@@ -429,13 +429,6 @@ def _with_rare_rows(error: float, state: ExactState, judged: int) -> float:
 def _memory(state: ExactState) -> MemoryRows:
     assert isinstance(state.rows, MemoryRows)
     return state.rows
-
-
-def _standard_error(losses: Array, weights: Array) -> float:
-    """Standard error of a mean loss of rows with frequencies: a row of weight 2 counts as two."""
-    apart = losses - mean(losses, weights)
-    unit = float(np.abs(apart).max(initial=0.0)) or 1.0
-    return unit * float(np.sqrt((weights * (apart / unit) ** 2).sum()) / weights.sum())
 
 
 def _passes_allowed(stop: StopRule, n_rows: int) -> float:

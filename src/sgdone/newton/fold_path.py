@@ -288,8 +288,6 @@ class FoldPath(PenaltyPath):
     The model to start from predicts a constant. After ``most_readings`` of the rows no further penalty is tried.
     """
 
-    compared_by = "cross-validation"
-
     def __init__(
         self,
         system: System,
@@ -309,7 +307,7 @@ class FoldPath(PenaltyPath):
         self._held_out = folds[:, None] == np.unique(folds[folds != NO_FOLD])
         self._judged = np.flatnonzero(self._held_out.any(axis=1))
         self._chosen: FoldSearch | None = None
-        self._was_ended, self._least = False, math.inf
+        self._ended_after, self._least = 0, math.inf
 
     @property
     def uses_given_units(self) -> bool:
@@ -332,16 +330,21 @@ class FoldPath(PenaltyPath):
         yield from self._optimum()
 
     @property
+    def compared_by(self) -> str:
+        """Cross-validation."""
+        return "cross-validation"
+
+    @property
     def remark(self) -> str:
         """Remark for the verdict, about units and about a search that was ended."""
-        ended = f"no further alpha was tried after {self._readings:,} passes" if self._was_ended else ""
+        ended = f"no further alpha was tried after {self._ended_after:,} passes" if self._ended_after else ""
         return "; ".join(filter(None, (super().remark, ended)))
 
     def _with_patience(self, search: Readings) -> Readings:
         """Follow a search until it has made too many readings; one penalty at least is tried."""
         for request in search:
             if self._readings >= self._most_readings and self._chosen is not None:
-                self._was_ended = True
+                self._ended_after = self._readings
                 return
             self._readings += 1
             yield request

@@ -147,6 +147,13 @@ def cautious_loss(objective: Objective, losses: Array, weights: Array, columns_p
     return found + share * (of_others - found)
 
 
+def frequency_error(losses: Array, weights: Array) -> float:
+    """Standard error of a mean loss of rows with frequencies: a row of weight 2 counts as two."""
+    apart = losses - mean(losses, weights)
+    unit = float(np.abs(apart).max(initial=0.0)) or 1.0
+    return unit * float(np.sqrt((weights * (apart / unit) ** 2).sum()) / weights.sum())
+
+
 def share_of_errors(n_rows: float, columns_per_row: float) -> float:
     """Probability of an error where none of the rows is predicted wrongly."""
     return min(1.0, columns_per_row) * _ERRORS_ADDED / (n_rows + 2.0 * _ERRORS_ADDED)
@@ -207,8 +214,6 @@ class PenaltyPath(ABC):
     evaluated: Evaluated = Evaluated()
     #: Penalties that were tried; None if only one is.
     grid: PenaltyGrid | None = None
-    #: Estimate of the loss of new rows by which penalties are compared.
-    compared_by: str = "leave-one-out"
     _best: PenaltyOptimum
     _loss: float = float("nan")
 
@@ -226,6 +231,11 @@ class PenaltyPath(ABC):
     def losses(self) -> dict[float, float]:
         """Loss by which penalties are compared at each λ that was tried."""
         return {} if self.grid is None else {lam_at(k): loss for k, loss in sorted(self.grid.losses.items())}
+
+    @property
+    def compared_by(self) -> str:
+        """Estimate of the loss of new rows by which penalties are compared."""
+        return "leave-one-out"
 
     @property
     def compared_loss(self) -> float:
@@ -294,6 +304,11 @@ class ScaledAndGivenPath(PenaltyPath):
     def losses(self) -> dict[float, float]:
         """Estimated losses of the better path."""
         return self._chosen.losses
+
+    @property
+    def compared_by(self) -> str:
+        """Estimate by which penalties of the better path are compared."""
+        return self._chosen.compared_by
 
     @property
     def best(self) -> PenaltyOptimum:
@@ -366,7 +381,7 @@ def leave_one_out(
     precision are enough if ``single``.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        found = pieces.map(lambda piece: _of_piece(objective, piece, model, inverse, single))
+        found = pieces.map(lambda piece: left_out_of_piece(objective, piece, model, inverse, single))
         training, losses = zip(*found, strict=True)
         return LeftOutLosses(np.concatenate(training), np.concatenate(losses))
 
@@ -389,7 +404,8 @@ def losses_of_constant(objective: Objective, labels: Array, weights: Array, *, l
     return leave_one_out(objective, pieces, model, Factors.of(curvature, np.zeros(1), model.shape[1]).inverse()).losses
 
 
-def _of_piece(objective: Objective, piece: Piece, model: Array, inverse: Array, single: bool) -> LeftOutLosses:
+def left_out_of_piece(objective: Objective, piece: Piece, model: Array, inverse: Array, single: bool) -> LeftOutLosses:
+    """The losses of the rows of a piece, as in `leave_one_out`."""
     rows, labels, weights = piece
     basis, (width, columns) = contrasts(objective), model.shape
     of_rows = scores(rows, model, basis)

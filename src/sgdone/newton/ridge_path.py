@@ -180,7 +180,6 @@ class RidgePath(PenaltyPath):
             yield None
             losses = self._leave_one_out(spectrum, lams)
         scores = spectrum.generalised(lams, rss)
-        self.compared_by = "generalised cross-validation" if losses is None else "leave-one-out"
         if losses is not None:
             scores = means(losses, np.concatenate([piece.weights for piece in rows]))
         place = self._choose(spectrum, found, lams, scores, losses)
@@ -195,6 +194,11 @@ class RidgePath(PenaltyPath):
         self._best = PenaltyOptimum(spectrum.model(lam, sums, self.pieces.scaling), lam, own, 0.0)
         self._loss = float(scores[place])
         return place
+
+    @property
+    def compared_by(self) -> str:
+        """Generalised cross-validation, where no row is left out."""
+        return "leave-one-out" if self._best.losses.size else "generalised cross-validation"
 
     def has_finite_optimum(self) -> bool:
         """Always true: least squares has a finite optimum."""

@@ -14,9 +14,10 @@ from sgdone import newton
 from sgdone.interfaces.objective import Objective
 from sgdone.newton import EXACT, Problem, SearchProgress, SearchResult, together
 from sgdone.newton.counted_work import ROWS_PER_COEFFICIENT
-from sgdone.newton.penalty_path import PenaltyOptimum, PenaltyPath, Readings, leave_one_out
+from sgdone.newton.penalty_path import PenaltyOptimum, PenaltyPath, Readings, left_out_of_piece
 from sgdone.newton.search import MOST_SUMMED, CholeskyDirection, ConjugateGradients, Directions, Factors, Point, Search
-from sgdone.sums.row_sum import SHARED, ArraySum, ReadableRows, RowSum, SubsetSum, message
+from sgdone.sums.pieces import Piece
+from sgdone.sums.row_sum import SHARED, ArraySum, ReadableRows, RowSum, SubsetSum, merged, message
 from sgdone.sums.second_order import LossesAt, SecondOrder, SecondOrderAt
 from sgdone.sums.system import System
 
@@ -92,9 +93,12 @@ class LeaveOneOutSums(RowSum):
         pieces = rows.pieces(self.system)
         if not pieces.n_rows:
             return None
-        losses = leave_one_out(self.system.objective, pieces, self.model, self.inverse).losses
-        weights = np.concatenate([piece.weights for piece in pieces])
-        errors = np.count_nonzero(losses >= _NO_ERROR)
+        return merged(pieces.map(self._of_piece))
+
+    def _of_piece(self, piece: Piece) -> ArraySum:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            losses = left_out_of_piece(self.system.objective, piece, self.model, self.inverse, single=False).losses
+        weights, errors = piece.weights, np.count_nonzero(losses >= _NO_ERROR)
         return ArraySum(np.array([weights @ losses, weights @ losses**2, weights.sum(), errors]))
 
 
@@ -102,8 +106,8 @@ class LeaveOneOutSums(RowSum):
 class SummedPath(PenaltyPath):
     """The optimum at a penalty that is given, or chosen by sums over all rows, wherever they are.
 
-    ``chosen`` is the penalty or a first guess, with a model to start from; ``unit`` is the variance of the targets
-    about that model, 1 in classification, and ``key`` draws validation rows. Where the start is near the optima, the
+    ``chosen`` is the penalty or a first guess, with a model to start from; ``unit`` is the variance of the targets, 1
+    in classification, and ``key`` draws validation rows. Where the start is near the optima, the
     penalty is chosen by its first sums or, if these have few errors, by leave-one-out losses; whether classes are
     separated is not asked.
     """

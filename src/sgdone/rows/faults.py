@@ -371,10 +371,6 @@ class EntryOrder:
         association = (squares - more * float((total / counts).sum())) / max(1.0, more * float(counts.sum()))
         return max(0.0, largest, association)
 
-    def copy(self) -> "EntryOrder":
-        """A copy that shares nothing that changes."""
-        return EntryOrder(self.counts.copy(), self.between.copy(), self.rows, self.groups)
-
 
 #: The largest sample weight must lie between the inverse of this and this: weights are multiplied by squares of values.
 _LARGEST_WEIGHT = 1e150

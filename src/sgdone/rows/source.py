@@ -326,8 +326,8 @@ class Stream:
     def set_aside(self, rows: Rows) -> ValidationRows:
         """Choose validation rows, before any row is read; ``rows`` are those of the block in comparable units.
 
-        They depend on the rows alone: models of all seeds are compared on the same ones. A source that is not in memory
-        has chosen them as the rows came, if it can.
+        They do not depend on the seed: models of all seeds are compared on the same ones. A source that is not in
+        memory has chosen them as the rows came, if it can.
         """
         if not self.source.in_memory:
             return self.source.validation_rows() or ValidationRows()

@@ -348,7 +348,8 @@ class TrainingLoop:
         if ended.status in (Status.INTERRUPTED, Status.STOPPED):
             return None if before is None else replace(before, ended=ended)
         if before is not None and self._is_handed_over(before):
-            return replace(before, ended=ended)
+            # The evidence is about a model that is not returned.
+            return replace(before, ended=replace(ended, evidence={}))
         count = f"{passes:.3g} pass{'' if passes == 1 else 'es'}" if passes < 100 else f"{passes:,.0f} passes"
         better = f"found no better model in {count}"
         early = f"ended after {count}: {ended.reason}"

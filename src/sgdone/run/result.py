@@ -161,8 +161,8 @@ class Trace(Sequence[TraceRow]):
         return axes
 
 
-#: A tenth, with room for rounding.
-_TENTH = 0.11
+#: A tenth, with room for rounding: alphas are compared with those ten times as large and as small.
+_TENFOLD = 0.11
 
 #: Statuses from best to worst, for a verdict over several classes.
 _SEVERITY = list(Status)
@@ -248,8 +248,8 @@ class Verdict:
         least = min(loss for _, loss in tried)
         ends = f"of {len(tried)} from {tried[0][0]:.2g} to {tried[-1][0]:.2g}" if len(tried) > 1 else "of 1"
         # The nearest alphas that are at most a tenth, and at least ten times as large, with room for rounding.
-        below = [pair for pair in tried if pair[0] < _TENTH * alpha][-1:]
-        above = [pair for pair in tried if pair[0] > alpha / _TENTH][:1]
+        below = [pair for pair in tried if pair[0] < _TENFOLD * alpha][-1:]
+        above = [pair for pair in tried if pair[0] > alpha / _TENFOLD][:1]
         others = [f"{loss - least:+.2g} at {other:.2g}" for other, loss in (*below, *above)]
         apart = f" ({', '.join(others)})" if others else ""
         return f"the least {self.evidence['alpha_chosen_by']} loss {ends}{apart}"

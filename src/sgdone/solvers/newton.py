@@ -52,7 +52,7 @@ class Newton(BatchSolver):
 
     For smooth convex losses, all rows being in memory. An update evaluates the objective with its derivatives at one
     point and counts as a pass. Columns are centred and scaled in the sums, which changes neither the objective nor its
-    minimum but keeps digits. H is factorised up to 4,000 coefficients; beyond, H⁻¹g is found by conjugate gradients,
+    minimum but keeps digits. H is factorised up to 4,096 coefficients; beyond, H⁻¹g is found by conjugate gradients,
     whose products also read all rows but are not counted as passes. By default it stops by the rule
     `sgdone.stopping.Decrement`.
 
