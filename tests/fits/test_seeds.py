@@ -6,6 +6,7 @@ from scipy import sparse
 
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.newton import counted_work
+from sgdone.stopping import MaxSeconds
 
 
 def words(n_rows, n_words, seed=0):
@@ -87,3 +88,11 @@ def test_a_phase_that_is_given_up_is_in_the_evidence_and_in_the_trace(monkeypatc
     assert first["passes"] + second["passes"] == pytest.approx(model.verdict_.passes)
     assert "Newton's method" in model.verdict_.phases_text
     assert "not used" in model.verdict_.phases_text
+
+
+def test_a_fit_that_begins_on_a_tenth_can_be_ended_at_once():
+    make, X, y = problem("a tenth")
+    model = make(stop=MaxSeconds(1e-9), random_state=0).fit(X, y)
+    assert model.verdict_.status == "budget spent"
+    assert np.isfinite(model.alpha_)
+    assert np.isfinite(model.coef_).all()
