@@ -96,3 +96,21 @@ def test_a_fit_that_begins_on_a_tenth_can_be_ended_at_once():
     assert model.verdict_.status == "budget spent"
     assert np.isfinite(model.alpha_)
     assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-6, 1e80])
+def test_folds_of_least_squares_do_not_depend_on_the_unit_of_the_targets(unit, monkeypatch):
+    make, X, y = problem("least squares by folds")
+    use_folds(monkeypatch)
+    model, scaled = make(random_state=0).fit(X, y), make(random_state=0).fit(X, unit * y)
+    assert (scaled.verdict_.rule, scaled.alpha_) == ("Decrement", pytest.approx(model.alpha_))
+    np.testing.assert_allclose(scaled.coef_ / unit, model.coef_, atol=1e-5 * np.abs(model.coef_).max())
+
+
+def test_sparse_columns_far_from_0_are_not_taken_for_useless():
+    """At large penalties the loss falls little at first: the search must not end there."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 5)) + 50.0
+    y = (X - 50.0).sum(axis=1) + rng.logistic(size=2000) > 0
+    dense, rows = (LinearClassifier(random_state=0).fit(form(X), y) for form in (np.asarray, sparse.csr_array))
+    assert rows.verdict_.evidence["loss"] == pytest.approx(dense.verdict_.evidence["loss"], rel=0.01)

@@ -9,7 +9,7 @@ from running import objective_of
 from sgdone.losses import Logistic
 from sgdone.newton import EXACT
 from sgdone.newton.counted_work import uses_sample
-from sgdone.newton.exact_path import ExactPath, SampledPath
+from sgdone.newton.exact_path import ExactPath, LeftOutRows, SampledPath
 from sgdone.newton.penalty_path import lam_at
 from sgdone.sums.row_sum import MemoryRows
 from sgdone.sums.system import constant_model
@@ -88,3 +88,17 @@ def test_grid_of_penalties_is_half_powers_of_ten():
     sampled, _ = both(X, y, objective_of(Logistic()))
     assert set(sampled.losses) == {lam_at(k) for k in sampled.grid.losses}
     assert sampled.losses[sampled.best.lam] == min(sampled.losses.values())
+
+
+def test_a_sample_stands_for_all_rows_only_with_enough_rows_of_each_class():
+    objective, X = objective_of(Logistic()), np.random.default_rng(0).standard_normal((9000, 2))
+    for positives, is_sampled in ((4500, True), (30, False)):
+        pieces = pieces_of(X, np.where(np.arange(9000) < positives, 1.0, -1.0))
+        assert (LeftOutRows(system_of(objective, pieces), pieces).sample is not None) is is_sampled
+
+
+def test_a_sample_of_few_different_rows_is_drawn_by_their_numbers():
+    X = np.repeat(np.random.default_rng(0).standard_normal((30, 2)), 300, axis=0)
+    pieces = pieces_of(X, np.tile([-1.0, 1.0], 4500))
+    sample = LeftOutRows(system_of(objective_of(Logistic()), pieces), pieces).sample
+    assert np.unique(X[sample], axis=0).shape[0] == 30

@@ -104,7 +104,7 @@ def _folds(objective: Objective, rows: MemoryRows) -> tuple[PenaltyPath, Units]:
 
 
 #: Times the readings that are expected after which no further penalty is tried.
-_PATIENCE = 4
+_PATIENCE = 2
 
 
 def _units_and_sums(objective: Objective, block: Block, frequency: float, threads: int) -> tuple[Units, Gram | None]:
@@ -187,6 +187,8 @@ class _Reached(NamedTuple):
 
 #: Key of the hash that chooses the rows that are left out, and share of these that must be different.
 _SAMPLE_KEY, _DIFFERENT = 1, 0.5
+#: Rows of the rarest class that a sample has, which stands for all rows.
+_LEAST_OF_CLASS = 50
 
 
 class LeftOut(NamedTuple):
@@ -206,7 +208,8 @@ class LeftOutRows:
     """Estimate of the loss of new rows at an optimum: each row is left out, or each of a sample of many.
 
     The mean of a sample is corrected by training losses, whose mean over all rows is known. Rows are chosen by a hash
-    of their features or, if there are few different rows, by their numbers; they are the same for all penalties.
+    of their features or, if there are few different rows, by their numbers; they are the same for all penalties. All
+    rows are left out where a class is rare.
     """
 
     def __init__(self, system: System, pieces: BlockPieces) -> None:
@@ -221,6 +224,11 @@ class LeftOutRows:
                 # Copies of few rows would stand for all.
                 first = np.random.default_rng(_SAMPLE_KEY).choice(pieces.n_rows, count, replace=False)
             self.sample = np.sort(first)
+        if self.sample is not None and system.objective.loss.probabilistic:
+            labels = block.labels[block.all_used().astype(np.intp)]
+            counts = np.unique(labels[self.sample], return_counts=True)[1]
+            if counts.min() < _LEAST_OF_CLASS or counts.size < np.unique(labels).size:
+                self.sample = None
         self._judged = pieces if self.sample is None else pieces.sample(self.sample)
 
     @cached_property
@@ -461,8 +469,8 @@ class ExactPath(PenaltyPath):
             self.grid.highest = min(self.grid.highest, k)
 
 
-#: Rows for each coefficient, and of the rarest class, in a tenth of the rows that is used for all of them.
-_ENOUGH_FOR_TENTH, _LEAST_OF_CLASS = 5, 50
+#: Rows for each coefficient in a tenth of the rows that is used for all of them.
+_ENOUGH_FOR_TENTH = 5
 #: Key of the hash by which a tenth of the rows is chosen, and decrement up to which optima are found from which others
 #: are one Newton step away.
 _TENTH_KEY, _ROUGH = 0, 0.1

@@ -21,6 +21,7 @@ from sgdone.newton.counted_work import (
     VERY_MANY_ROWS,
     bank_work,
     exact_work_from_disk,
+    fold_readings,
     is_least_squares,
     reading_work,
     rows_per_coefficient,
@@ -244,7 +245,10 @@ class ExactInMemory(ExactPhase):
         Then optimum and penalty depend on the rows alone.
         """
         block = stream.block
-        needed = 1.0 if is_least_squares(objective) and not uses_folds(objective, block) else _PASSES
+        by_folds = uses_folds(objective, block)
+        if by_folds and not has_likelihood(objective):
+            return False
+        needed = fold_readings(objective) if by_folds else 1.0 if is_least_squares(objective) else _PASSES
         if _passes_allowed(stop, block.rows.n_rows) < needed:
             return False
         many = rows_per_coefficient(objective, block) >= VERY_MANY_ROWS
@@ -257,8 +261,11 @@ class ExactInMemory(ExactPhase):
         return cost <= spent or (cost <= _MOST_WORK * spent and method.expects_gain(state, self.tol))
 
     def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
-        """Whether it has converged: then its model is the optimum at the penalty that is best for new rows."""
-        return ended.status is Status.CONVERGED
+        """Whether it has converged and, if its penalty was chosen by folds, their loss is not larger than before."""
+        if ended.status is not Status.CONVERGED:
+            return False
+        judgement, earlier = state.judgement, before.method.judgement(before.state)
+        return not state.path.best.by_folds or judgement is None or earlier is None or not judgement.loss > earlier.loss
 
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
         """Measure the columns; nothing is evaluated yet."""
@@ -332,6 +339,13 @@ class ExactInMemory(ExactPhase):
             beats_constant=not is_worse_than_constant(losses, of_constant, weights),
             decrement=best.decrement,
         )
+
+    def _stall_reason(self, state: ExactState) -> Stop | None:
+        """The reason why the optimum was not reached or, with folds, why it is of no use; None if there is none."""
+        ended = super()._stall_reason(state)
+        if ended is not None or not state.path.best.by_folds or self._judge(state).beats_constant:
+            return ended
+        return Stop("", Status.STALLED, "its model is worse than a constant prediction of held-out rows")
 
     def _raise_for_bad_row(self, state: ExactState, error: OverflowError) -> NoReturn:
         """Raise for a row that is not finite or, if squares of targets overflow, for the largest target."""

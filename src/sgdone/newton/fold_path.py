@@ -25,7 +25,7 @@ from sgdone.newton.penalty_path import (
     has_unit_norms,
     lam_at,
 )
-from sgdone.newton.search import MOST_STEPS, ROUNDING, STEP_FRACTIONS, SUFFICIENT_DECREASE
+from sgdone.newton.search import MOST_STEPS, RESIDUAL_ROUNDING, ROUNDING, STEP_FRACTIONS, SUFFICIENT_DECREASE
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.sums.fold_rows import CurvatureWork, FoldOutputs, FoldProducts, fold_rows
 from sgdone.sums.pieces import BlockPieces
@@ -77,6 +77,7 @@ class FoldNewton:
         self._stale, self._measured = True, False
         self.losses = np.zeros((rows.n_rows, self.n_models))
         self.decrements = np.full(self.n_models, math.inf)
+        self._least_unit = max(RESIDUAL_ROUNDING**2 * float(labels.var()), _TINY)
         self.evaluated = Evaluated()
 
     def start(self, coef: Array, intercept: Array) -> None:
@@ -117,7 +118,9 @@ class FoldNewton:
 
         ``last_step`` says whether to make the step whose decrement is small enough.
         """
+        wanted = tol
         for step in range(MOST_STEPS):
+            tol = wanted * self.unit
             if self._stale:
                 yield None
                 self._differentiate()
@@ -133,6 +136,11 @@ class FoldNewton:
                 return
             if not self._search(lam):
                 return
+
+    @property
+    def unit(self) -> float:
+        """Variance of the targets about their predictions, the unit of decrements in a regression; otherwise 1."""
+        return max(2.0 * self.evaluated.loss, self._least_unit) if self.objective.is_regression else 1.0
 
     def _of_models(self, values: Array) -> Array:
         """Sums over the outputs of each model."""
@@ -327,7 +335,14 @@ class FoldPath(PenaltyPath):
             yield from self._with_patience(other.evaluations())
         lam = None if given is None else given * float(self.weights.sum())
         yield from self._with_patience(own.evaluations(other, lam))
-        yield from self._optimum()
+        if not self._ended_after or self._is_enclosed:
+            yield from self._optimum()
+
+    @property
+    def _is_enclosed(self) -> bool:
+        """Whether the best penalty was compared with a smaller and a larger one."""
+        grid = self._chosen.grid if self._chosen is not None else PenaltyGrid()
+        return bool(grid.losses) and {grid.best - 1, grid.best + 1} <= grid.losses.keys()
 
     @property
     def compared_by(self) -> str:
@@ -372,7 +387,7 @@ class FoldPath(PenaltyPath):
             yield None
             self.evaluated = newton.evaluated
         else:
-            decrement = float(newton.decrements[0])
+            decrement = float(newton.decrements[0]) / newton.unit
         self._best = self._as_optimum(newton.coef[:, :outputs], newton.intercept[:outputs], decrement)
 
     def _as_optimum(self, coef: Array, intercept: Array, decrement: float) -> PenaltyOptimum:
@@ -483,7 +498,7 @@ class _NewtonSearch(FoldSearch):
         curvature = newton.curvature.max(axis=1)
         largest = max(float(curvature.max(initial=0.0)), np.finfo(np.float64).tiny)
         self.grid.lowest = 2.0 * math.log10(NO_PENALTY * largest)
-        if np.all(np.abs(newton.coef) <= NO_COEFFICIENT / np.sqrt(curvature + lam)[:, None]):
+        if np.all(np.abs(newton.coef) <= NO_COEFFICIENT / np.sqrt(np.maximum(curvature + lam, _TINY))[:, None]):
             self.grid.highest = min(self.grid.highest, k)
 
     def _clearly_loses(self, rival: FoldSearch) -> bool:

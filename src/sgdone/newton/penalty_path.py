@@ -102,9 +102,16 @@ class PenaltyGrid:
         return "smallest" if self.best - 1 not in self.losses and not self._allowed(self.best - 1) else ""
 
     def levels_off(self, k: int) -> bool:
-        """Whether the last step towards k, a neighbour of the best, gained little."""
-        before = self.losses.get(2 * self.best - k)
-        return before is not None and before - self.losses[self.best] < self.least_gain
+        """Whether the last step towards k, a neighbour of the best, gained little, and less than the one before it.
+
+        Where penalties are far too large or too small, gains are small but grow.
+        """
+        back = self.best - k
+        before, first = self.losses.get(self.best + back), self.losses.get(self.best + 2 * back)
+        if before is None or first is None:
+            return False
+        gain = before - self.losses[self.best]
+        return gain < min(self.least_gain, first - before)
 
     def _allowed(self, k: int) -> bool:
         return self.lowest <= k <= self.highest
