@@ -202,7 +202,8 @@ class ExactPhase(Method):
         decrement = state.path.best.decrement
         if decrement <= EXACT:
             return None
-        reason = f"the exact optimum was not reached: Newton's decrement is {decrement:.2g}"
+        known = f": Newton's decrement is {decrement:.2g}" if np.isfinite(decrement) else " in twice the expected passes"
+        reason = f"the exact optimum was not reached{known}"
         return Stop("", Status.STALLED, reason, {"decrement": decrement})
 
 
