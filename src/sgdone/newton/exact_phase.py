@@ -202,7 +202,7 @@ class ExactPhase(Method):
         decrement = state.path.best.decrement
         if decrement <= EXACT:
             return None
-        known = f": Newton's decrement is {decrement:.2g}" if np.isfinite(decrement) else " in twice the expected passes"
+        known = f": Newton's decrement is {decrement:.2g}" if np.isfinite(decrement) else " in the passes allowed"
         reason = f"the exact optimum was not reached{known}"
         return Stop("", Status.STALLED, reason, {"decrement": decrement})
 
