@@ -41,7 +41,7 @@ _TRAINING_ENTRY, _TRAINING_OUTPUT = 0.7, 60.0
 _FOLD_SPARSE, _FOLD_DENSE, _VECTORS = 2.0, 0.5, 6.0
 #: Readings of all rows by the fold models, and by the model of all rows: of two classes, of several, and of targets,
 #: whose smaller penalties have optima that are further from those of larger ones.
-_READINGS = {"two_classes": (80, 60), "one_vs_rest": (80, 60), "softmax": (60, 120), "target": (100, 150)}
+_READINGS = {"two_classes": (80, 60), "one_vs_rest": (80, 60), "softmax": (100, 250), "target": (100, 150)}
 #: Work up to which it does not matter which path is followed, and factor by which folds must cost less: they leave rows
 #: unused.
 _LITTLE, _CLEARLY_LESS = 3e8, 2.0

@@ -257,9 +257,15 @@ class ExactInMemory(ExactPhase):
         return work_in_memory(objective, block) <= most * bank_work(objective, block)
 
     def follows_bank(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
-        """Whether it costs less than was spent, or at most ten times as much where the method expects a gain."""
-        cost, spent = work_in_memory(objective, stream.block, warm=True), method.work(state)
-        return cost <= spent or (cost <= _MOST_WORK * spent and method.expects_gain(state, self.tol))
+        """Whether the method expects a gain, and it costs little enough beside what was spent.
+
+        It was too expensive to replace the bank: what the bank is sure of is not found again.
+        """
+        if not method.expects_gain(state, self.tol):
+            return False
+        many = rows_per_coefficient(objective, stream.block) >= VERY_MANY_ROWS
+        most = 1.0 if many or uses_folds(objective, stream.block) else _MOST_WORK
+        return work_in_memory(objective, stream.block, warm=True) <= most * method.work(state)
 
     def is_better(self, state: ExactState, ended: Stop, before: EndedPhase) -> bool:
         """Whether it has converged and, if its penalty was chosen by folds, their loss is not larger than before."""
