@@ -16,7 +16,7 @@ from sgdone.machine import interruption
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows.faults import check_weights, label_fault, refuse_masked
 from sgdone.rows.rows import Block, Order, RowNumbers, Rows, Scaling, frozen
-from sgdone.rows.validation_rows import ValidationRows
+from sgdone.rows.validation_rows import FIXED_SEED, ValidationRows
 
 #: Range of the sum of sample weights that can be numbers of rows.
 LEAST_ROWS, MOST_ROWS = 1.0, 1e15
@@ -28,8 +28,6 @@ RUNS_IN_WINDOW = 16
 RUNS_IN_BLOCK = 4 * RUNS_IN_WINDOW
 #: Rows up to which plain Python shuffles in less time than Numba takes to be imported.
 _FEW_ROWS = 1024
-#: Seed with which validation rows are drawn, whatever the seed of the fit.
-_ALWAYS = 0
 
 
 class Source(ABC):
@@ -332,7 +330,7 @@ class Stream:
         if not self.source.in_memory:
             return self.source.validation_rows() or ValidationRows()
         block = replace(self.block, rows=rows)
-        drawn = ValidationRows.drawn(block, self.block.all_used(), np.random.default_rng(_ALWAYS))
+        drawn = ValidationRows.drawn(block, self.block.all_used(), np.random.default_rng(FIXED_SEED))
         return replace(drawn, block=self.block)
 
     def advance(self, position: int, further_reads: int = 0, passes: int = 0) -> NDArray[np.uint64]:

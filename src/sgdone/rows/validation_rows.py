@@ -26,8 +26,8 @@ _LARGE_GROUP = 0.01
 _SHARE = 0.2
 #: Hashes below this, a tenth of all, are those of validation rows, until there are too many.
 _TENTH = (1 << 64) // 10
-#: Seed of folds that depend on the rows alone.
-_ALWAYS = 0
+#: Seed with which validation rows are drawn, whatever the seed of the fit.
+FIXED_SEED = 0
 #: Share of the rows of the first block that must be different for the features to choose validation rows.
 _DIFFERENT = 0.5
 
@@ -67,8 +67,8 @@ class ValidationRows:
         projection and the draws are always the same.
         """
         used = block.all_used()
-        keys = _keys(block, used, np.random.default_rng(_ALWAYS))
-        return cls.drawn(block, used[np.lexsort((block.labels[used], keys))], np.random.default_rng(_ALWAYS))
+        keys = _keys(block, used, np.random.default_rng(FIXED_SEED))
+        return cls.drawn(block, used[np.lexsort((block.labels[used], keys))], np.random.default_rng(FIXED_SEED))
 
     @classmethod
     def drawn(cls, block: Block, unread: NDArray[np.uint64], rng: np.random.Generator) -> "ValidationRows":
